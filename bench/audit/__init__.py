@@ -1,0 +1,1 @@
+"""Checks that a referee would ask for; no plan is run without them."""

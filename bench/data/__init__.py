@@ -1,0 +1,1 @@
+"""Deterministic data: seeds, families, example banks and their expansion into cases."""

@@ -1,0 +1,1 @@
+"""The scope language: AST, five notations as data, lexicons, renderer, strict parser and two independent oracles."""

@@ -1,0 +1,1 @@
+"""From a config to the hashed plan files of a run directory."""

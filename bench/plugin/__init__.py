@@ -1,0 +1,1 @@
+"""Thin pytest hooks: options, collection, fixtures, scheduling, terminal summary."""

@@ -1,0 +1,1 @@
+"""Tables, figures and the text of the report, from files on disk alone."""

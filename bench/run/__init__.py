@@ -1,0 +1,1 @@
+"""Sending, paying, stopping and coming back: ledger, run store, trial runner, recovery."""

@@ -1,0 +1,1 @@
+"""From stored evidence and gold to one outcome per planned trial."""

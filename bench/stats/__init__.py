@@ -1,0 +1,1 @@
+"""Paired effect sizes and their uncertainty. Pure functions of integers."""
