@@ -22,6 +22,7 @@ FIELDS = {"unit": 4, "func": 4, "area": 4, "let": 3, "nop": 3, "end": 3}
 VOWELS = "aeiou"
 # words and abbreviations of programming, of this project, and short common words of other languages
 RESERVED_WORDS = """
+    ces cet cub cud hok jel jgo rin tud xay
     abi abs ack ada adj aes aka ale all alt amp and any api app area arg asm asr att aux awk bey bez bin bit
     bool bot bov bpm bss byl byte cad call cam cap case cdr cgi char chr cin cls cmp col con cos cpu css csv cut
     czy dal das dat def del dem den der des det dev dict die dig dim dir div dll dns doc dom dos dup edu een ein

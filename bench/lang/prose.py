@@ -31,7 +31,7 @@ def describe_syntax(spec: RenderSpec, *, with_probe: bool = True) -> tuple[str, 
         f"A let statement: {lexicon.let} VARIABLE VALUE",
         f"A nop statement: {lexicon.nop} WORD",
         *probe,
-        *_word_meanings(spec),
+        *_word_meanings(lexicon),
     )
 
 
@@ -42,13 +42,12 @@ def _form(template: str, lexicon: Lexicon) -> str:
     return template.replace(END, lexicon.end)
 
 
-def _word_meanings(spec: RenderSpec) -> tuple[str, ...]:
-    """What each nonce word stands for; nothing to say in the natural lexicon."""
-    if spec.lexicon == NATURAL:
+def _word_meanings(lexicon: Lexicon) -> tuple[str, ...]:
+    """What each nonce word stands for, alike in all notations; nothing to say in the natural lexicon."""
+    if lexicon == NATURAL:
         return ()
-    pairs = zip(spec.lexicon.words, NATURAL.words, strict=True)
-    used = [(word, meaning) for word, meaning in pairs if meaning != NATURAL.end or END in spec.notation.closer]
-    return ("In this program " + ", ".join(f"{word} means {meaning}" for word, meaning in used) + ".",)
+    pairs = zip(lexicon.words, NATURAL.words, strict=True)
+    return ("In this language " + ", ".join(f"{word} means {meaning}" for word, meaning in pairs) + ".",)
 
 
 def _one_of(words: tuple[str, ...]) -> str:
