@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-_STYLE: Mapping[str, object] = {
+_STYLE: Mapping[Any, Any] = {  # matplotlib types its settings key by key
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same outlines everywhere
     "font.size": 9,
     "svg.fonttype": "path",
@@ -207,7 +207,7 @@ def _level_panel(axes: Axes, points: Sequence[Level], title: str) -> None:
     _share_axis(axes)
 
 
-def _mark(syntax: str) -> dict[str, str]:
+def _mark(syntax: str) -> dict[str, Any]:  # keywords of Axes.plot
     letter = LETTERS.get(syntax, "A")
     return {"color": _COLOURS[letter], "marker": _MARKERS[letter], "label": labelled(syntax)}
 
