@@ -337,15 +337,16 @@ def file_digest(path: Path) -> bytes | None:
         return None
     except OSError:
         return b"unreadable" if path.is_file() else None
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        return None
     with os.fdopen(handle, "rb") as stream:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            return None
         digest, left = hashlib.sha256(), status.st_size  # a file that grows while read has an end all the same
         while left > 0 and (chunk := stream.read(min(left, 1 << 20))):
             digest.update(chunk)
             left -= len(chunk)
-        return digest.digest()
+    return digest.digest()
 
 
 def judge(guards: Guards, iteration: int, *, passed: bool, elapsed_s: float, hashes: Sequence[str]) -> str | None:
