@@ -67,8 +67,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "primary_negative",
         (_where(READING_D_B, "negative"),),
-        "In this task, the model looked up values correctly less often with named ends (D) than with a bare end line "
-        "(B). Worth examining: the price of redundancy, the extra work of matching names, tokenization, the longer prompt. "
+        "In this task, the model looked up values correctly less often with named ends (D) than with a bare end "
+        "line (B). Worth examining: the price of redundancy, the work of matching names, tokenization, prompt length. "
         "No failure was left out to reach this number.",
     ),
     Rule(
