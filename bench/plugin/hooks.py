@@ -1,0 +1,40 @@
+"""The hooks that are always there: whether this process takes part in an evaluation, and as what."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.plugin import naming, options
+from bench.plugin.selection import read_argument
+
+HANDOFF = "bench"  # the key of xdist's workerinput
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option group."""
+    options.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers; then start an evaluation, join one as a worker, or do nothing."""
+    for name, text in naming.FIXED_MARKERS:
+        config.addinivalue_line("markers", f"{name}: {text}")
+    if hasattr(config, "workerinput"):
+        if handoff := config.workerinput.get(HANDOFF):
+            from bench.plugin.worker import join  # noqa: PLC0415 - the client and its libraries, for evaluations only
+
+            join(config, handoff)
+        return
+    backend = options.read_backend(config)
+    arguments = [read_argument(argument, config.invocation_params.dir) for argument in config.args]
+    if any(argument.within(config.rootpath / naming.FOLDER) for argument in arguments):
+        from bench.plugin.start import start  # noqa: PLC0415 - planner, client and scores, for evaluations only
+
+        start(config, backend, arguments)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str) -> list[pytest.Item] | None:
+    """No items for evaluation functions that nobody has planned trials for (`pytest .`)."""
+    unplanned = name in naming.FUNCTIONS and collector.path.parent == collector.config.rootpath / naming.FOLDER
+    return [] if unplanned else None

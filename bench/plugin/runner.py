@@ -1,0 +1,111 @@
+"""The process in which trial items run: a worker, or the only process at ``-n 0``.
+
+It collects what it was told, hands the items their fixtures, and lets nothing but plain words leave in a report. It
+decides nothing: which trials are pending, what may be spent and when to stop is settled elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bench.plugin import naming, outcomes, privacy
+from bench.plugin.items import ItemFactory, TrialItem, in_schedule_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from bench.plan.records import ScheduleRow
+    from bench.run.session import WorkerSession
+    from bench.run.trial import TrialResult
+
+RUNNER = pytest.StashKey["TrialRunner"]()
+RecordOutcome = Callable[["TrialResult"], None]
+
+
+class TrialRunner:
+    """Plugin object of a process that runs items. Without a session every item is skipped as not dispatched."""
+
+    def __init__(self, root: Path, factory: ItemFactory, *, session: WorkerSession | None) -> None:
+        self._folder = root / naming.FOLDER
+        self._factory: ItemFactory | None = factory
+        self._session = session
+
+    @property
+    def session(self) -> WorkerSession:
+        """The worker's session; items of a dry run never get as far as asking."""
+        if self._session is None:
+            raise RuntimeError("a dry run has no session")
+        return self._session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(
+        self, collector: pytest.Module | pytest.Class, name: str, obj: object
+    ) -> list[TrialItem] | None:
+        """Make the items of an evaluation function; an empty list where no trial of its task is pending."""
+        wanted = isinstance(collector, pytest.Module) and collector.path.parent == self._folder
+        if not (wanted and name in naming.FUNCTIONS and callable(obj) and self._factory):
+            return None
+        return self._factory.make(collector, name, obj)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+        """Restore the schedule's order after every other plugin has had its say."""
+        yield
+        items[:] = in_schedule_order(items)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Tell the session which trials it will really be asked for."""
+        self._factory = None
+        if self._session is not None:
+            self._session.select(item.position for item in session.items if isinstance(item, TrialItem))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip a trial of a dry run before any fixture exists."""
+        if self._session is None and isinstance(item, TrialItem):
+            word = str(outcomes.Outcome.NOT_DISPATCHED)
+            item.user_properties += [(outcomes.TRIAL, item.name), (outcomes.OUTCOME, word)]
+            pytest.skip("dry run")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep prompts and keys out of reports; a trial that recorded nothing is a harness failure."""
+        report = yield
+        if not isinstance(item, TrialItem):
+            return report
+        if report.failed and call.excinfo is not None:
+            privacy.scrub(report, call.excinfo.value)
+        elif report.passed and report.when == "call" and outcomes.STATE not in outcomes.carried(report):
+            report.outcome, report.longrepr = "failed", "the evaluation ended without calling record_outcome"
+        report.sections = []
+        return report
+
+    def record(self, item: pytest.Item, result: TrialResult) -> None:
+        """Put the result into the item's report; skip the item if the model's behaviour was not observed."""
+        item.user_properties += [
+            (outcomes.TRIAL, result.trial_id),
+            (outcomes.STATE, result.state),
+            (outcomes.ENDING, result.ending or ""),
+            (outcomes.REASON, result.reason or ""),
+        ]
+        word = outcomes.missing_word(result.state, result.ending)
+        if word is not None:
+            item.user_properties.append((outcomes.OUTCOME, word))
+            pytest.skip(f"{word}: {result.reason}" if result.reason else word)
+
+    def close(self) -> None:
+        """Give back what is set aside and let go of the locks."""
+        if self._session is not None:
+            self._session.close()
+
+
+def pending_rows(schedule: Iterable[ScheduleRow], pending: Iterable[int]) -> list[ScheduleRow]:
+    """The rows of the pending trials, in schedule order."""
+    wanted = frozenset(pending)
+    return [row for row in schedule if row.position in wanted]
