@@ -1,6 +1,6 @@
 """Programs written by hand, with what holds in them; the tests of the language share them."""
 
-from bench.lang.ast import CutPoint, Kind, Let, Nop, Program, Scope
+from bench.lang.ast import CutPoint, Kind, Let, Nop, Observation, Program, Scope
 
 # specification, section 4.1
 SPEC_PROGRAM = Program(
@@ -38,3 +38,33 @@ unit n_qazwsxed
     end area n_uhbygvtf
     probe q_zxcvbnma x_a
 """
+
+# all kinds, shadowing, two closed siblings, an empty block, a run of two closes, statements behind blocks
+GOLDEN_PROGRAM = Program(
+    (
+        Let("x_b", 2417),
+        Scope(Kind.FUNC, "n_closeone", (Let("x_b", 9151), Let("x_f", 3306))),
+        Scope(
+            Kind.UNIT,
+            "n_outerone",
+            (
+                Nop("p_firstone"),
+                Let("x_b", 6802),
+                Scope(Kind.AREA, "n_closetwo", (Let("x_b", 4490),)),
+                Scope(
+                    Kind.AREA,
+                    "n_midscope",
+                    (
+                        Let("x_b", 1025),
+                        Scope(Kind.FUNC, "n_deepests", (Let("x_b", 7777), Nop("p_fillings"), Nop("p_fillmore"))),
+                    ),
+                ),
+                Let("x_c", 5038),
+            ),
+        ),
+        Scope(Kind.UNIT, "n_emptyone", ()),
+        Let("x_c", 8129),
+    )
+)
+GOLDEN_CUT = CutPoint(19, "q_lookhere", "x_b")
+GOLDEN_SEEN = Observation(6802, ("n_outerone",))
