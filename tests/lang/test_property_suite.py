@@ -4,6 +4,7 @@ The programs come from a generator of their own with a fixed seed, not from the 
 other's mistakes. Changes are made to trees by the code below, never by renderer or parser.
 """
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -259,17 +260,12 @@ def test_a_tampered_closing_line_is_refused(samples, notation, position, change,
 
 def test_one_close_too_many_or_too_few_is_refused_and_an_open_prefix_is_not(samples):
     """Underflow at the end of a program, open blocks at its end; the same open blocks are normal in a prefix."""
-    for sample in samples:
-        for notation in NOTATIONS:
-            spec = sample.spec(notation)
-            lines = render_program(sample.program, spec).splitlines(keepends=True)
-            closes = [
-                line for line, (_, stmt) in zip(lines, walk(sample.program.body, ()), strict=True) if stmt is None
-            ]
-            if not closes:
-                continue
-            assert ParseCode.UNDERFLOW == refused("".join([*lines, closes[-1]]), spec)
-            last = max(at for at, (_, stmt) in enumerate(walk(sample.program.body, ())) if stmt is None)
-            cut_off = "".join(lines[:last])
+    for sample, notation in zip(samples, itertools.cycle(NOTATIONS), strict=False):
+        spec = sample.spec(notation)
+        lines = render_program(sample.program, spec).splitlines(keepends=True)
+        closes = [at for at, (_, stmt) in enumerate(walk(sample.program.body, ())) if stmt is None]
+        if closes:
+            assert ParseCode.UNDERFLOW == refused("".join([*lines, lines[closes[-1]]]), spec)
+            cut_off = "".join(lines[: closes[-1]])
             assert ParseCode.UNCLOSED_SCOPE == refused(cut_off, spec)
             parse_prefix(cut_off + "probe q_aaaaaaaa x_a\n", spec)
