@@ -13,17 +13,21 @@ Values only: no I/O, no policy. A call never raises for what a server or a netwo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 Role = Literal["user", "assistant", "developer", "system"]
 
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """One input message of plain text."""
+    """One input message of plain text. A role outside ``Role`` raises ``ValueError``."""
 
     role: Role
     content: str
+
+    def __post_init__(self) -> None:
+        if self.role not in get_args(Role):
+            raise ValueError(f"role {self.role!r}: expected one of {', '.join(get_args(Role))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,28 @@ class TokenUsage:
     cached_input_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
+
+    @property
+    def billed_tokens(self) -> int:
+        """What to book: the dearest reading, should the server's own sum and its parts disagree."""
+        return max(self.total_tokens, self.input_tokens + self.output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """A whole HTTP answer, not yet read, in the form in which it may be stored.
+
+    ``headers`` has lower-case names and only harmless ones. ``withheld`` says why ``body`` is empty although a body was
+    sent: an error answer in an encoding or size that is not read (the status alone decides), or a gateway's page.
+    ``redacted``: a known secret was masked. ``elapsed_s`` runs on the monotonic clock up to the last byte.
+    """
+
+    http_status: int
+    headers: dict[str, str]
+    body: bytes = field(repr=False)
+    elapsed_s: float = 0.0
+    withheld: str | None = None
+    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +103,10 @@ class LlmResponse:
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
-    """The server answered with an error. ``retry_after`` is the raw header (``retry-after-ms`` wins, as "<n>ms")."""
+    """The server answered with an error. ``retry_after`` is the raw header (``retry-after-ms`` wins, as "<n>ms").
+
+    ``param`` is the request field the server blames; ``usage`` what it says it used all the same, ``None`` if unknown.
+    """
 
     http_status: int
     code: str | None
@@ -86,6 +115,8 @@ class ApiError:
     retry_after: str | None
     request_id: str | None
     raw_body: bytes = field(repr=False)
+    param: str | None = None
+    usage: TokenUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +129,13 @@ class TransportError:
 
 @dataclass(frozen=True, slots=True)
 class DecodeError:
-    """A whole response came back that cannot be read without guessing."""
+    """A whole response came back that cannot be read without guessing. ``usage`` is kept where that much was clear."""
 
     message: str
     http_status: int | None
     request_id: str | None
     raw_body: bytes = field(repr=False)
+    usage: TokenUsage | None = None
 
 
 LlmError = ApiError | TransportError | DecodeError
