@@ -55,6 +55,7 @@ class Transport:
         self._credentials = credentials
         self._limits = limits
         self._deadline = Deadline(limits)
+        self._urls: dict[str, httpx.URL] = {}
         sockets = transport or SocketTransport(self.base_url, deadline=self._deadline, proxy=proxy)
         self._client = httpx.Client(transport=sockets, trust_env=False, follow_redirects=False)
 
@@ -94,7 +95,9 @@ class Transport:
             raise error.with_traceback(None) from None
 
     def _request(self, path: str, body: bytes) -> httpx.Request:
-        url = self.base_url.copy_with(raw_path=self.base_url.raw_path.rstrip(b"/") + path.encode("ascii"))
+        if (url := self._urls.get(path)) is None:
+            raw_path = self.base_url.raw_path.rstrip(b"/") + path.encode("ascii")
+            url = self._urls[path] = self.base_url.copy_with(raw_path=raw_path)
         return httpx.Request("POST", url, headers=self._headers(), content=body)
 
     def _headers(self) -> list[tuple[str, str]]:
