@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 import httpx
 
-from bench.backends.local_spec import LocalModelSpec, describe, read_spec, require_same
+from bench.backends.local_spec import LocalModelSpec, describe, local_settings, read_spec, require_same
 from bench.backends.local_weights import LocalModelError, Weights, find_weights
 
 if TYPE_CHECKING:
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import IO
 
-__all__ = ["LocalModelError", "LocalModelSpec", "LocalServer", "Weights", "describe", "find_weights", "read_spec"]
+__all__ = [
+    "LocalModelError",
+    "LocalModelSpec",
+    "LocalServer",
+    "Weights",
+    "describe",
+    "find_weights",
+    "local_settings",
+    "read_spec",
+]
 
 START_TIMEOUT_S = 120.0
 HEALTH_POLL_S = 0.05

@@ -7,13 +7,15 @@ core counts) may be here.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from bench.backends.local_weights import LocalModelError, Weights
+from bench.plan.config import ModelSettings, load_local_section
+from bench.plan.model_settings import local_model
 
 EMBEDDED: Literal["embedded"] = "embedded"
 SERVER_PACKAGE = "xllamacpp"
@@ -88,6 +90,11 @@ def describe(weights: Weights) -> LocalModelSpec:
     return LocalModelSpec(weights.model, weights.sha256, f"{SERVER_PACKAGE} {installed}")
 
 
+def local_settings(weights: Weights) -> ModelSettings:
+    """The model settings of a plan made now for these weights: the section ``configs/local.json`` and `describe`."""
+    return local_model(load_local_section(), model=weights.model, facts=describe(weights).as_json())
+
+
 def read_spec(value: object) -> LocalModelSpec:
     """The specification a plan recorded.
 
@@ -117,6 +124,3 @@ def require_same(planned: LocalModelSpec, weights: Weights) -> None:
             raise LocalModelError(
                 f"this run was planned for {name} {was}, but here it is {now}: use the same, or plan another run"
             )
-
-
-OPTION_NAMES = tuple(option.name for option in fields(ServerOptions))
