@@ -362,6 +362,7 @@ class LoopbackServer:
         tokens = input_tokens + self._output_tokens if billed else 0
         line = {
             "kind": kind,
+            "at_s": time.monotonic(),
             "sha256": sha256,
             "bytes": len(request.body),
             "input_tokens": input_tokens,
