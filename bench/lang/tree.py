@@ -78,14 +78,10 @@ def _body(value: object) -> list[object]:
 
 def _leaf_or_frame(value: object) -> Let | Nop | _Frame:
     match value:
-        case ["let", str(variable), int(number)] if VARIABLE.fullmatch(variable) and _is_value(number):
+        case ["let", str(variable), int(number)] if VARIABLE.fullmatch(variable) and MIN_VALUE <= number <= MAX_VALUE:
             return Let(variable, number)
         case ["nop", str(payload)] if NOP_ID.fullmatch(payload):
             return Nop(payload)
         case [("unit" | "func" | "area") as kind, str(name), list(body)] if BLOCK_NAME.fullmatch(name):
             return _Frame(_body(body), Kind(kind), name)
     raise TreeError("expected [let, variable, value], [nop, payload] or [kind, name, body]")
-
-
-def _is_value(number: int) -> bool:
-    return not isinstance(number, bool) and MIN_VALUE <= number <= MAX_VALUE

@@ -112,10 +112,12 @@ def test_the_printed_example_of_the_specification_as_text():
     assert Observation(5916, ("n_qazwsxed", "n_plmoknij")) == observe_parsed(parsed)
 
 
-@pytest.mark.parametrize("count", [-1, 12, 1000])
-def test_a_cut_outside_the_program_is_an_error(count):
+@pytest.mark.parametrize(
+    ("count", "message"), [(-1, "after -1 events"), (12, "1 events behind"), (1000, "989 events behind")]
+)
+def test_a_cut_outside_the_program_is_an_error(count, message):
     """The specification's program has 11 events; there is nothing to observe before 0 or behind 11."""
-    with pytest.raises(OracleError):
+    with pytest.raises(OracleError, match=message):
         observe(SPEC_PROGRAM, CutPoint(count, "q_aaaaaaaa", "x_a"))
 
 
