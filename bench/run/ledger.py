@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bench.run.clock import instant
 from bench.run.fs import write_all
+from bench.run.jsonl import free_name
 from bench.run.ledger_file import fold_lines
 from bench.run.ledger_fold import LedgerState
 from bench.run.ledger_records import LedgerDamagedError, LedgerLine, encode_line
@@ -147,11 +148,3 @@ class Ledger:
     def _fail(self, message: str) -> SessionBrokenError:
         self._broken = message
         return SessionBrokenError(message)
-
-
-def free_name(path: Path) -> Path:
-    """The first unused ``<file>.torn-<n>``."""
-    number = 1
-    while (candidate := path.with_name(f"{path.name}.torn-{number}")).exists():
-        number += 1
-    return candidate

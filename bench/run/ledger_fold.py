@@ -45,12 +45,16 @@ class Reservation:
 
 @dataclass(slots=True)
 class TrialLedger:
-    """One trial's dispatches. ``attempts`` numbers generations over all series; the other two count within the last."""
+    """One trial's dispatches: generations (``attempts``) and counts, numbered over all series, and within the last.
+
+    An attempt that stopped the session (wrong key, no quota) does not use up the tries of a series.
+    """
 
     series: int = 1
     attempts: int = 0
+    counts: int = 0
     series_attempts: int = 0
-    count_attempts: int = 0
+    series_counts: int = 0
     last: LastAttempt = "none"
     last_invocation: str = ""
 
@@ -161,20 +165,20 @@ class LedgerState:
     def _reserve(self, record: Reserve) -> None:
         invocation = self._running()
         trial = self.trials.setdefault(record.trial, TrialLedger())
-        if record.key in self.open or (record.purpose == "generate" and record.attempt <= trial.attempts):
+        if record.attempt <= (trial.attempts if record.purpose == "generate" else trial.counts):
             raise LedgerDamagedError(f"attempt {record.attempt} of trial {record.trial} is reserved twice")
         if record.tokens and self.cap is not None and self.charged + record.tokens > self.cap:
             raise LedgerDamagedError(f"a reservation of trial {record.trial} passes the cap of {self.cap} tokens")
         self.open[record.key] = Reservation(record)
         self.in_flight += record.tokens
         if record.series != trial.series:
-            trial.series, trial.series_attempts, trial.count_attempts = record.series, 0, 0
+            trial.series, trial.series_attempts, trial.series_counts = record.series, 0, 0
         if record.purpose == "generate":
             invocation.calls += trial.last_invocation != invocation.opened.invocation
             trial.last_invocation = invocation.opened.invocation
             trial.attempts, trial.series_attempts, trial.last = record.attempt, trial.series_attempts + 1, "reserved"
         else:
-            trial.count_attempts += 1
+            trial.counts, trial.series_counts = record.attempt, trial.series_counts + 1
         invocation.attempts += 1
         self._use_share(record)
 
@@ -208,6 +212,11 @@ class LedgerState:
         if not reservation.carried:
             self._book(record.tokens)
         self._attempt_over(reservation, "closed")
+        if record.reason == "stopped":
+            trial = self.trials[reservation.reserve.trial]
+            generates = reservation.reserve.purpose == "generate"
+            trial.series_attempts -= generates
+            trial.series_counts -= not generates
 
     def _leave_unresolved(self, reservation: Reservation, *, ambiguous: bool) -> None:
         if reservation.state == "unresolved":

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError
 
 Purpose = Literal["count", "generate"]
-StopReason = Literal["cap", "quota", "key", "parameter", "interrupt", "disk", "input_above_count"]
-SettleReason = Literal["usage", "rejected", "not_sent", "counted", "count_failed"]
+StopReason = Literal["cap", "quota", "key", "parameter", "interrupt", "disk", "input_above_count", "server"]
+SettleReason = Literal["usage", "rejected", "stopped", "not_sent", "counted", "count_failed"]
 UnresolvedReason = Literal["server_error", "usage_missing", "ambiguous"]
 
 _OWN = ConfigDict(extra="forbid", strict=True)

@@ -6,14 +6,14 @@ No waiting and no files here. Caps count what is known, unresolved, in flight an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bench.run.ledger_records import BlockSetAside, Intent, Reserve, Stop, WindowOpened
 
 if TYPE_CHECKING:
     from bench.run.clock import Instant
     from bench.run.ledger_fold import InvocationLedger, LedgerState
-    from bench.run.ledger_records import Record, Share, StopReason
+    from bench.run.ledger_records import Record, Share
 
 POLL_S = 0.02
 SUPERSEDED = "another session has begun"
@@ -83,10 +83,10 @@ def admit_block(state: LedgerState, ask: BlockAsk, *, now: Instant) -> Grant | W
         return Grant((*_window(state, now), BlockSetAside(ask.block, ask.worker, ask.shares)))
     if _fits(ask.shares, room.idle):
         return Wait(POLL_S)
-    stop = _cap_stop(running, f"block {ask.block} does not fit into what the caps leave")
+    halt = _cap_halt(running, f"block {ask.block} does not fit into what the caps leave")
     if running.blocks_begun == 0 and (part := _prefix(ask.shares, room.now)):
-        return Grant((*_window(state, now), BlockSetAside(ask.block, ask.worker, part), stop))
-    return Halt("cap", stop.detail, (stop,))
+        return Grant((*_window(state, now), BlockSetAside(ask.block, ask.worker, part), *halt.records))
+    return halt
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,7 @@ def _within_caps(state: LedgerState, running: InvocationLedger, ask: Reserve, no
             continue
         if wanted <= idle:
             return Wait(POLL_S)
-        stop = _cap_stop(running, f"{name} leaves {max(0, idle)}, the next attempt needs {wanted}")
-        return Halt("cap", stop.detail, (stop,))
+        return _cap_halt(running, f"{name} leaves {max(0, idle)}, the next attempt needs {wanted}")
     return None
 
 
@@ -152,8 +151,7 @@ def _is_new_call(state: LedgerState, running: InvocationLedger, ask: Reserve) ->
 def _within_rates(state: LedgerState, running: InvocationLedger, ask: Reserve, now: Instant) -> Wait | Halt | None:
     opened = running.opened
     if opened.max_tpm is not None and ask.tokens > opened.max_tpm:
-        stop = _cap_stop(running, f"one attempt reserves {ask.tokens} tokens, above --max-tpm {opened.max_tpm}")
-        return Halt("cap", stop.detail, (stop,))
+        return _cap_halt(running, f"one attempt reserves {ask.tokens} tokens, above --max-tpm {opened.max_tpm}")
     wait_ms = state.rate.wait_ms(tokens=ask.tokens, max_rpm=opened.max_rpm, max_tpm=opened.max_tpm, mono_ms=now.mono_ms)
     return Wait(wait_ms / 1000) if wait_ms else None
 
@@ -167,8 +165,7 @@ def _halted(state: LedgerState, invocation: str, now: Instant) -> Halt | None:
         return Halt(running.stop.reason, running.stop.detail)
     carried = state.carried + (state.unresolved if _window(state, now) else 0)
     if carried and not running.opened.accept_carryover:
-        stop = _cap_stop(running, f"{carried} tokens of an earlier day are unresolved", scope="all")
-        return Halt("cap", stop.detail, (stop,))
+        return _cap_halt(running, f"{carried} tokens of an earlier day are unresolved", scope="all")
     return None
 
 
@@ -190,6 +187,7 @@ def _window(state: LedgerState, now: Instant) -> tuple[WindowOpened, ...]:
     return (WindowOpened(now.date, state.cap),)
 
 
-def _cap_stop(running: InvocationLedger, detail: str, *, scope: str = "blocks") -> Stop:
-    reason: StopReason = "cap"
-    return Stop(running.opened.invocation, reason, "all" if scope == "all" else "blocks", detail)
+def _cap_halt(running: InvocationLedger, detail: str, *, scope: Literal["all", "blocks"] = "blocks") -> Halt:
+    """A stop by cap, told to the others once. Blocks that were begun go on unless its scope is ``all``."""
+    known = running.stop is not None and scope == "blocks"
+    return Halt("cap", detail, () if known else (Stop(running.opened.invocation, "cap", scope, detail),))

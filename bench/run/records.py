@@ -41,14 +41,17 @@ class AttemptTiming:
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     number: int
-    s: float
+    s: float | None
     http_status: int | None
     retry_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalRecord:
-    """``terminal.json``: ends a trial, whatever the model said. Times are seconds; dates are UTC, ISO 8601."""
+    """``terminal.json``: ends a trial, whatever the model said. Times are seconds; dates are UTC, ISO 8601.
+
+    A record that was rebuilt after a kill, or written by a person's decision, does not know the times: None.
+    """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
@@ -68,11 +71,11 @@ class TerminalRecord:
     backend: str
     synthetic_mock: bool
     series: int
-    queue_s: float
-    count_s: float
+    queue_s: float | None
+    count_s: float | None
     attempts: list[AttemptTiming]
-    backoff_s: float
-    total_s: float
+    backoff_s: float | None
+    total_s: float | None
     sent_at: str | None
     ended_at: str
     redacted: bool = False
@@ -80,4 +83,48 @@ class TerminalRecord:
     anomalies: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class AttemptMeta:
+    """``attempt-NNN-meta.json``: one generation attempt, whatever came of it.
+
+    ``error`` is None for an answer. ``withheld`` says which body was not stored and why; ``s`` and ``sent_at`` are None
+    where the file was rebuilt from the body after a kill.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    trial_id: str
+    number: int
+    series: int
+    attempt_key: str
+    http_status: int | None
+    headers: dict[str, str]
+    request_id: str | None
+    sent_at: str | None
+    s: float | None
+    body_bytes: int | None
+    body_sha256: str | None
+    error: dict[str, object] | None
+    redacted: bool = False
+    withheld: str | None = None
+    rebuilt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CountRecord:
+    """``token-count.json``, and one line of ``token-counts.jsonl``: what the server counted for a request."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    trial_id: str
+    request_sha256: str
+    input_tokens: int
+    counted_at: str
+    s: float
+    request_id: str | None
+    cached: bool = False
+
+
 TERMINAL_RECORD = TypeAdapter(TerminalRecord)
+ATTEMPT_META = TypeAdapter(AttemptMeta)
+COUNT_RECORD = TypeAdapter(CountRecord)
