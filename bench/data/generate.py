@@ -1,7 +1,7 @@
 """Draws families: a structure of the wanted class that nobody has yet, then names, values and nops for it.
 
-Nothing here knows notations, lexicons, prompts or answers. The order of draws is in ``docs/run-format.md``; whoever changes
-it raises `GENERATOR_VERSION`.
+Nothing here knows notations, lexicons, prompts or answers. The order of draws is in ``docs/run-format.md``; whoever
+changes it raises `GENERATOR_VERSION`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bench.data.family import TaskGroup
-    from bench.data.structure import LookupKind, Structure
+    from bench.data.structure import Structure
     from bench.lang.ast import Stmt
 
 GENERATOR_VERSION = "1"

@@ -1,7 +1,7 @@
 """Rules of thumb that answer a lookup without tracking scopes, to show that none of them works.
 
-A rule sees the events of a prefix as (mark, value) pairs, marks as in `bench.data.structure`, and returns a value or None
-where the rule gives no answer. No gold is read here; `bench.audit` compares.
+A rule sees the events of a prefix as (mark, value) pairs, marks as in `bench.data.structure`, and returns a value or
+None where the rule gives no answer. No gold is read here; `bench.audit` compares.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bench.lang.ast import CutPoint, Program
 
 Marks = tuple[tuple[str, int], ...]
-Rule = "Callable[[Marks], int | None]"
 
 
 def marks_of(program: Program, cut: CutPoint) -> Marks:

@@ -1,8 +1,8 @@
 """The structure of a family, drawn as its skeleton: which events, in which order, without words, values and nops.
 
-A skeleton is the event string of the prefix that ends after the focus closes: ``(`` opens, ``)`` closes, ``v`` binds the
-probed variable, ``o`` binds another one. It holds the whole structure, for what follows the cut is the remaining closes.
-No names and no values are drawn here.
+A skeleton is the event string of the prefix that ends after the focus closes: ``(`` opens, ``)`` closes, ``v`` binds
+the probed variable, ``o`` binds another one. It holds the whole structure, for what follows the cut is the remaining
+closes. No names and no values are drawn here.
 """
 
 from __future__ import annotations

@@ -6,18 +6,25 @@ No reading, no hashing, no planning here: only the shapes. Slotted dataclasses, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import ConfigDict, TypeAdapter
 
-Task = Literal["scope_lookup", "active_stack", "ast_to_source"]
-View = Literal["before_close", "after_close", "program"]
-Syntax = Literal["braces", "generic_end", "typed_end", "named_end", "padded_end"]
-Lexical = Literal["natural", "nonce"]
-LookupKind = Literal["inner", "outer"]
+from bench.data.gold_row import GoldRow
+from bench.data.structure import LookupKind
+from bench.data.terms import SYNTAXES, TASKS, Lexical, Syntax, Task, View
 
-TASKS: tuple[Task, ...] = ("scope_lookup", "active_stack", "ast_to_source")
-SYNTAXES: tuple[Syntax, ...] = ("braces", "generic_end", "typed_end", "named_end", "padded_end")
+__all__ = [
+    "SCHEDULE_ROW",
+    "SYNTAXES",
+    "TASKS",
+    "GoldRow",
+    "Lexical",
+    "LookupKind",
+    "ScheduleRow",
+    "Syntax",
+    "Task",
+    "View",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +62,3 @@ class ScheduleRow:
 
 
 SCHEDULE_ROW = TypeAdapter(ScheduleRow)
-
-
-@dataclass(frozen=True, slots=True)
-class GoldRow:
-    """One case of ``gold.jsonl``: exactly one of the three answers is set, by the case's task.
-
-    ``ast`` is the program as JSON, in the form `docs/run-format.md` describes.
-    """
-
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
-
-    case_id: str
-    value: int | None = None
-    stack: list[str] | None = None
-    ast: list[object] | None = None

@@ -1,0 +1,77 @@
+"""What a preset asks, before anything is written: its families and their cases, in the order of the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.data.dataset import Cells, draw_families
+from bench.data.expand import Case, Questions, SetChoice, expand_family, set_choices
+from bench.data.generate import GenerationError
+from bench.data.hand_made import HandMadeError, hand_made_family
+from bench.data.terms import WRITING_TASK
+from bench.plan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bench.data.family import Family, TaskGroup
+    from bench.data.terms import Task
+    from bench.plan.config import Grid, Phase, PresetConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """All families of a plan, and all cases with the family each is about."""
+
+    families: list[Family]
+    cases: list[tuple[Case, Family]]
+
+
+def draft_plan(config: PresetConfig, phase: Phase) -> Draft:
+    """The families and cases of ``config``.
+
+    Raises:
+        ConfigError: if the phase has no task, a hand-made program cannot be read, or the structures run out.
+    """
+    tasks = config.tasks_of(phase)
+    if not tasks:
+        raise ConfigError(f"key tasks: phase {phase} plans scope_lookup only, which preset {config.name} does not list")
+    try:
+        groups = [_hand_made(config, tasks)] if config.hand_made is not None else list(_generated(config, tasks))
+    except (GenerationError, HandMadeError) as error:
+        raise ConfigError(str(error)) from None
+    return Draft(
+        families=[family for draft in groups for family in draft.families],
+        cases=[case for draft in groups for case in draft.cases],
+    )
+
+
+def _hand_made(config: PresetConfig, tasks: list[Task]) -> Draft:
+    made = config.hand_made or []
+    seed = int(config.master_seed)
+    families = [hand_made_family(config.name, index, case.program, seed) for index, case in enumerate(made)]
+    choices = set_choices(seed, config.name, "hand-made", len(families))
+    return _expanded(config, tasks, list(zip(families, choices, strict=True)))
+
+
+def _generated(config: PresetConfig, tasks: list[Task]) -> Iterator[Draft]:
+    reading = [task for task in tasks if task != WRITING_TASK]
+    writing = [task for task in tasks if task == WRITING_TASK]
+    if config.reading is not None and reading:
+        yield _expanded(config, reading, _drawn(config, "reading", config.reading))
+    if config.writing is not None and writing:
+        yield _expanded(config, writing, _drawn(config, "writing", config.writing))
+
+
+def _drawn(config: PresetConfig, group: TaskGroup, grid: Grid) -> list[tuple[Family, SetChoice]]:
+    cells = Cells(config.name, group, grid.depths, grid.fillers, grid.seeds_per_cell)
+    return list(draw_families(cells, int(config.master_seed)))
+
+
+def _expanded(config: PresetConfig, tasks: list[Task], families: list[tuple[Family, SetChoice]]) -> Draft:
+    questions = Questions(tasks, config.views, config.lexical)
+    return Draft(
+        families=[family for family, _ in families],
+        cases=[(case, family) for family, choice in families for case in expand_family(family, choice, questions)],
+    )

@@ -1,0 +1,35 @@
+"""Which model a plan is made for: flag, environment, preset, default, in this order.
+
+Values in, values out: the environment is an argument, and an embedded model's facts are handed in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bench.plan.config import DEFAULT_BASE_URL, ModelSettings
+from bench.plan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bench.plan.config import LocalSection, PresetConfig
+
+
+def resolve_model(config: PresetConfig, *, model: str | None, environment: Mapping[str, str]) -> ModelSettings:
+    """The settings to plan with: ``--model``, then ``OPENAI_MODEL``, the preset, the default; same for the base URL.
+
+    Raises:
+        ConfigError: if a name or URL is blank or holds blanks.
+    """
+    chosen = model if model is not None else environment.get("OPENAI_MODEL") or config.model.model
+    base_url = environment.get("OPENAI_BASE_URL") or config.model.base_url or DEFAULT_BASE_URL
+    for name, value in (("model", chosen), ("base URL", base_url)):
+        if not value or any(character.isspace() for character in value):
+            raise ConfigError(f"{name}: expected text without blanks, got {value[:80]!r}; correct --model or OPENAI_*")
+    return config.model.model_copy(update={"model": chosen, "base_url": base_url.rstrip("/")})
+
+
+def local_model(section: LocalSection, *, model: str, facts: Mapping[str, Any]) -> ModelSettings:
+    """The settings for an embedded model ``local/<file stem>``; ``facts`` are what its plan has to record of it."""
+    return ModelSettings(model=model, base_url="embedded", local=dict(facts), **section.model_dump())
