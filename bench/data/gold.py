@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
@@ -29,6 +30,25 @@ def gold_of(case: Case, family: Family) -> GoldRow:
     if case.task == "active_stack":
         return GoldRow(case.case_id, stack=list(seen.active_scopes))
     return GoldRow(case.case_id, value=seen.value)
+
+
+@dataclass(frozen=True, slots=True)
+class HandAnswers:
+    """What a person wrote beside a hand-made program."""
+
+    value: int
+    stack: tuple[str, ...]
+
+
+def gold_by_hand(case: Case, family: Family, answers: HandAnswers) -> GoldRow:
+    """The right answer to ``case`` as it was written by hand; the program itself is the answer of the writing task."""
+    match case.task:
+        case "scope_lookup":
+            return GoldRow(case.case_id, value=answers.value)
+        case "active_stack":
+            return GoldRow(case.case_id, stack=list(answers.stack))
+        case "ast_to_source":
+            return GoldRow(case.case_id, ast=program_to_json(family.program))
 
 
 def gold_to_json(row: GoldRow) -> dict[str, object]:

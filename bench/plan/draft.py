@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
     from bench.data.family import Family, TaskGroup
     from bench.data.terms import Task
-    from bench.plan.config import Grid, Phase, PresetConfig
+    from bench.plan.config import Grid, HandMadeCase, Phase, PresetConfig
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """All families of a plan, and all cases with the family each is about."""
+    """All families of a plan, all cases with the family each is about, and the hand-made texts by family."""
 
     families: list[Family]
     cases: list[tuple[Case, Family]]
+    by_hand: dict[str, HandMadeCase]
 
 
 def draft_plan(config: PresetConfig, phase: Phase) -> Draft:
@@ -44,6 +45,7 @@ def draft_plan(config: PresetConfig, phase: Phase) -> Draft:
     return Draft(
         families=[family for draft in groups for family in draft.families],
         cases=[case for draft in groups for case in draft.cases],
+        by_hand=dict(zip((family.family_id for family in groups[0].families), config.hand_made or [], strict=False)),
     )
 
 
@@ -74,4 +76,5 @@ def _expanded(config: PresetConfig, tasks: list[Task], families: list[tuple[Fami
     return Draft(
         families=[family for family, _ in families],
         cases=[(case, family) for family, choice in families for case in expand_family(family, choice, questions)],
+        by_hand={},
     )

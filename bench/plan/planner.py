@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from bench.data.family import family_to_json
-from bench.data.gold import gold_of, gold_to_json
+from bench.data.gold import HandAnswers, gold_by_hand, gold_of, gold_to_json
 from bench.plan.draft import draft_plan
 from bench.plan.errors import PlanError
 from bench.plan.landmarks import landmarks_of
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from bench.data.expand import Case
     from bench.data.family import Family
+    from bench.data.gold_row import GoldRow
     from bench.data.terms import Syntax
     from bench.plan.config import ModelSettings, Phase, PresetConfig
     from bench.plan.draft import Draft
@@ -119,8 +120,16 @@ def _write_data(out: Path, draft: Draft, syntaxes: list[Syntax], model: ModelSet
     requests: RequestHashes = {}
     _write_rows(out / FAMILIES_FILE, map(family_to_json, draft.families))
     _write_rows(out / CASES_FILE, (_case_row(case, family, syntaxes, model, requests) for case, family in draft.cases))
-    _write_rows(out / GOLD_FILE, (gold_to_json(gold_of(case, family)) for case, family in draft.cases))
+    _write_rows(out / GOLD_FILE, (gold_to_json(_gold(draft, case, family)) for case, family in draft.cases))
     return requests
+
+
+def _gold(draft: Draft, case: Case, family: Family) -> GoldRow:
+    """A person's answer where there is one, else the oracle's; the audit compares both kinds with both oracles."""
+    made = draft.by_hand.get(family.family_id)
+    if made is None:
+        return gold_of(case, family)
+    return gold_by_hand(case, family, HandAnswers(made.value, tuple(made.stack)))
 
 
 def _case_row(
