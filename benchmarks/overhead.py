@@ -1,8 +1,8 @@
 """What the harness costs: `pytest evals -n 4` against a bare 4-thread httpx loop that makes the same requests.
 
 Both send one count and one generation per trial of the 720-trial pilot to one loopback server, alternating in one
-run, at each latency. Printed: trials per second as ratios to the bare loop, CPU per trial, start-up to the first request, and
-the collection of 5,120 items. Absolute seconds are this machine's; only the ratios travel.
+run, at each latency. Printed: trials per second as ratios to the bare loop, CPU per trial, start-up to the first
+request, and the collection of 5,120 items. Absolute seconds are this machine's; only the ratios travel.
 
     python benchmarks/overhead.py                 # about four minutes on two cores
     python benchmarks/overhead.py --repeat 1 --latency-ms 0
@@ -42,7 +42,7 @@ KEY = "sk-loopback-benchmark"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One pass over all trials: seconds from first to last request, CPU seconds, seconds from start to first request."""
+    """One pass over all trials: first to last request (s), CPU (s), start to first request (s)."""
 
     span_s: float
     cpu_s: float
@@ -167,15 +167,10 @@ def compare(folder: Path, latency_ms: float, repeat: int) -> None:
             run = folder / f"run-{latency_ms:g}-{number}"
             shutil.copytree(planned, run)
             pairs.append((bare(bodies, at), ours(run, at)))
-            print(
-                f"  {latency_ms:g} ms, pass {number + 1}/{repeat}: ratio {pairs[-1][1].rate / pairs[-1][0].rate:.2f}",
-                file=sys.stderr,
-            )
+            print(f"  {latency_ms:g} ms: pass {number + 1} of {repeat} done", file=sys.stderr)
     peers, mine = zip(*pairs, strict=True)
     ratios = [harness.rate / peer.rate for peer, harness in pairs]
-    print(
-        f"\n{latency_ms:g} ms per request, {mine[0].trials} trials, {CONCURRENCY} in flight, {repeat} alternating passes"
-    )
+    print(f"\n{latency_ms:g} ms per request, {mine[0].trials} trials, {CONCURRENCY} in flight, {repeat} passes in turn")
     print(f"  throughput, ratio to the bare loop: {median(ratios):.2f}  (all: {', '.join(f'{r:.2f}' for r in ratios)})")
     rates = median([m.rate for m in peers]), median([m.rate for m in mine])
     print(f"  trials per second: bare {rates[0]:.0f}, harness {rates[1]:.0f}")
