@@ -52,7 +52,7 @@ def evaluable_pairs(trials: Iterable[ResultRow], *, plus: str, minus: str) -> li
 
 
 def choose(pairs: Sequence[Pair], *, plus: str, minus: str) -> tuple[Chosen, ...]:
-    """Up to three pairs of each of the three kinds of failure, smallest hashes first; ``plus``, ``minus`` are letters."""
+    """Up to three pairs of each of three kinds of failure, smallest hashes first; ``plus``, ``minus`` are letters."""
     kinds = (
         (f"{plus} correct, {minus} wrong", (1, 0)),
         (f"{plus} wrong, {minus} correct", (0, 1)),

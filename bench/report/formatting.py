@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bench.stats.analysis import Interval
+    from bench.stats.bootstrap import Interval
 
 NA = "NA"
 NOT_COMPUTED = "not computed"

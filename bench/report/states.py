@@ -6,12 +6,8 @@ A mock run is no model run, a local model is no live API, a pilot is no main exp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bench.report.document import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LOCAL_CAVEAT = (
     "The model is a small base model that runs on this machine. Its numbers say that the instrument works from plan to "
@@ -48,14 +44,6 @@ class RunKind:
     def main_done(self) -> bool:
         """Whether this is the frozen main experiment, finished, on a real endpoint."""
         return self.confirmatory and self.frozen and self.complete and self.live and not self.synthetic
-
-
-def run_kind(
-    backends: Iterable[str | None], *, synthetic: bool, confirmatory: bool, frozen: bool, complete: bool
-) -> RunKind:
-    """The kind of a run from the backends named in its terminal records."""
-    named = frozenset(backend for backend in backends if backend)
-    return RunKind(named, synthetic, confirmatory, frozen, complete)
 
 
 def states_table(kind: RunKind) -> Table:
