@@ -62,6 +62,6 @@ def _plain_url(text: str, what: str) -> httpx.URL:
         raise EndpointError(f"{what}: user information before the host is refused, keys come from the environment")
     if url.query or url.fragment or "?" in text or "#" in text:
         raise EndpointError(f"{what}: a query or fragment is refused, keys come from the environment")
-    if not url.host or not 0 < (url.port or 80) < 65536:
+    if not url.host or not 0 < (80 if url.port is None else url.port) < 65536:
         raise EndpointError(f"{what}: no host, or no port that exists")
     return url

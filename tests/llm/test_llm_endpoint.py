@@ -75,6 +75,7 @@ def test_project_and_organisation_are_as_secret_as_the_key(only):
         "",
         "http://[::1",
         "https://api.openai.com:99999/v1",
+        "http://127.0.0.1:0/v1",
         "https://api.openai.com/\x00",
     ],
 )
