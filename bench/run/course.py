@@ -59,6 +59,7 @@ class Course:
         self._counted = trial.counted
         self._redacted = False
         self._waiting_for_retry = False
+        self._ended_before = store.terminal(trial.trial_id) is not None
 
     def run(self) -> TrialResult:
         """Go on until the trial has ended or nothing more may be sent."""
@@ -80,12 +81,9 @@ class Course:
         return self._generate(closing)
 
     def _begin_series(self) -> None:
-        """A trial that is sent again on request gets a new series; the record of the old one is kept."""
-        if self._store.terminal(self._trial.trial_id) is not None:
-            self._store.set_terminal_aside(self._trial.trial_id)
-        elif self._seen.last not in ("in_flight", "ambiguous"):
-            return
-        self._series, self._in_series, self._counts = self._seen.series + 1, 0, 0
+        """A trial that is sent again on request gets a new series."""
+        if self._ended_before or self._seen.last in ("in_flight", "ambiguous"):
+            self._series, self._in_series, self._counts = self._seen.series + 1, 0, 0
 
     def _count(self) -> tuple[Record, ...] | TrialResult:
         """The records that close a count that succeeded, or the result of a trial that gets no further."""
@@ -137,9 +135,16 @@ class Course:
         match got:
             case Granted():
                 self._waiting_for_retry = False
+                self._set_old_end_aside()
                 return None
             case Expired():
                 return self._end(self._last_error, "api_rejected", "time")
+
+    def _set_old_end_aside(self) -> None:
+        """Only now that something is sent: a cap must not take a trial's recorded end away."""
+        if self._ended_before:
+            self._store.set_terminal_aside(self._trial.trial_id)
+            self._ended_before = False
 
     def _attempt(self, ask: Reserve) -> tuple[LlmResult, AttemptMeta]:
         """Send, put the body on the disk, and only then read it."""

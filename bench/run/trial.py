@@ -43,7 +43,7 @@ def _already_settled(trial: Trial, seen: TrialLedger, ledger: SessionLedger, run
     opened = ledger.opened
     sent_now = seen.last_invocation == opened.invocation
     terminal = run_store.terminal(trial.trial_id)
-    if terminal is not None:
+    if terminal is not None and terminal.series >= seen.series:
         again = opened.retry_failed and not sent_now and terminal.ending not in EVALUABLE_ENDINGS
         return None if again else TrialResult(trial.trial_id, "terminal", terminal.ending)
     if seen.last in ("in_flight", "ambiguous"):

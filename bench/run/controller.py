@@ -1,0 +1,242 @@
+"""The deciding side of a session: takes the lock, checks, recovers, says what is pending, and closes the books.
+
+One per session, in the process that starts it. It sends nothing itself; at ``-n 0`` that process joins as a worker too.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from bench.llm.credentials import Credentials, ignored_variables
+from bench.llm.redact import Redactor
+from bench.prompt.build import build_request
+from bench.run.clock import Clock, SystemClock
+from bench.run.events import EVENTS_NAME, EventLog
+from bench.run.fs import Fs, OsFs
+from bench.run.invocation import LIVE, Handoff, Invocation, Refusal
+from bench.run.jsonl import JsonlDamagedError, read_lines, repair_tail
+from bench.run.ledger import Ledger, SessionBrokenError
+from bench.run.ledger_file import LEDGER_NAME
+from bench.run.ledger_fold import TrialLedger
+from bench.run.ledger_records import LedgerDamagedError, Stop, WorkerGone
+from bench.run.locks import HeldLock, lock_session
+from bench.run.records import EVALUABLE_ENDINGS
+from bench.run.records_io import RunFileError, read_run_terminal
+from bench.run.recover import Recovery, RecoveryReport
+from bench.run.start import begin, boot_id, check_backend, check_frozen, endpoint_of, open_plan
+from bench.run.states import TrialState, state_of
+from bench.run.store import COUNTS_NAME, RunStore
+from bench.run.trial_types import TrialResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from bench.llm.model import LlmRequest
+    from bench.plan.plan_files import Plan
+    from bench.run.ledger_records import InvocationOpened, StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """How a session ended: why nobody sent any more, and what it used. Tokens are those of the open window."""
+
+    stop_reason: StopReason | None
+    stop_detail: str
+    generation_calls: int
+    http_attempts: int
+    known_tokens: int
+    unresolved_tokens: int
+    carried_tokens: int
+    ambiguous: int
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The world of a session: everything it touches besides the run directory."""
+
+    fs: Fs
+    clock: Clock
+    env: Mapping[str, str]
+
+
+class ControllerSession:
+    """One session on one run, held by its lock until `close`."""
+
+    def __init__(
+        self, plan: Plan, invocation: Invocation, *, endpoint: str, lock: HeldLock, world: Surroundings
+    ) -> None:
+        self.plan = plan
+        self._invocation, self._endpoint, self._lock = invocation, endpoint, lock
+        self._world = world
+        self.recovered = RecoveryReport()
+        self.warnings = [f"{name} is set but not read" for name in ignored_variables(world.env)]
+        self._events = EventLog(plan.run_dir, fs=world.fs, clock=world.clock)
+        self._ledger = Ledger(plan.run_dir / LEDGER_NAME, fs=world.fs, clock=world.clock, on_torn=self._note_torn)
+        self._recovery = Recovery(self._ledger, self._store(), world.clock, self._request_of())
+        self._opened = invocation.opened(
+            secrets.token_hex(8), boot=boot_id(), limits=plan.typed_protocol.preset_config().limits
+        )
+        self.pending: tuple[int, ...] = ()
+        self.ambiguous: tuple[int, ...] = ()
+        self.terminal_count = 0
+
+    @classmethod
+    def open(
+        cls,
+        run_dir: Path,
+        invocation: Invocation,
+        *,
+        base_url: str | None = None,
+        require_audit: Callable[[Path], object] | None = None,
+        world: Surroundings | None = None,
+    ) -> Self:
+        """Begin a session: check, lock, recover, and decide what is pending.
+
+        Raises:
+            Refusal: nothing was sent and nothing is held.
+        """
+        world = world or Surroundings(OsFs(), SystemClock(), os.environ)
+        invocation.check()
+        plan = open_plan(run_dir)
+        if require_audit is not None:
+            require_audit(run_dir)
+        check_frozen(plan, invocation)
+        endpoint = endpoint_of(plan, invocation, base_url=base_url, env=world.env)
+        lock = lock_session(world.fs, run_dir)
+        try:
+            session = cls(plan, invocation, endpoint=endpoint, lock=lock, world=world)
+            session._begin()
+        except (LedgerDamagedError, JsonlDamagedError, RunFileError, SessionBrokenError) as error:
+            lock.release()
+            raise Refusal(str(error)) from None
+        except OSError as error:
+            lock.release()
+            raise Refusal(f"{run_dir}: cannot be written ({error.strerror}); free space or make it writable") from None
+        except BaseException:
+            lock.release()
+            raise
+        return session
+
+    @property
+    def total(self) -> int:
+        """How many trials are planned."""
+        return len(self.plan.schedule)
+
+    @property
+    def opened(self) -> InvocationOpened:
+        """This invocation as the ledger has it."""
+        return self._opened
+
+    def handoff(self) -> dict[str, Any]:
+        """What a worker is told, in plain values."""
+        return Handoff(str(self.plan.run_dir), self._endpoint, self._opened, self.pending).as_builtins()
+
+    def request_stop(self, reason: StopReason, detail: str = "") -> None:
+        """Nobody of this session sends any more."""
+        self._ledger.append(Stop(self._opened.invocation, reason, "all", detail), durable=True)
+
+    def worker_gone(self, worker: str) -> None:
+        """A worker died: what it left is set right as far as its files tell, its set-aside returns to the others."""
+        self._recovery.run(self.recovered, worker=worker)
+        self._ledger.append(WorkerGone(worker), durable=True)
+
+    def trial_state(self, position: int) -> TrialResult:
+        """What the files now say of a trial, for one whose worker cannot tell any more."""
+        trial_id = self.plan.schedule[position].trial_id
+        terminal = read_run_terminal(self.plan.run_dir, trial_id)
+        seen = self._ledger.refresh().trials.get(trial_id) or TrialLedger()
+        state: TrialState = state_of(self.plan.run_dir, trial_id, seen, ended=terminal is not None)
+        ending = terminal.ending if terminal is not None and state == "terminal" else None
+        return TrialResult(trial_id, state, ending, None if state == "terminal" else state)
+
+    def close(self) -> SessionEnd:
+        """End the session: flush, say how it went, let the lock go."""
+        try:
+            state = self._ledger.refresh()
+            self._ledger.append(durable=True)
+            running = state.invocation
+            stop = running.stop if running else None
+            return SessionEnd(
+                stop_reason=stop.reason if stop else None,
+                stop_detail=stop.detail if stop else "",
+                generation_calls=running.calls if running else 0,
+                http_attempts=running.attempts if running else 0,
+                known_tokens=state.known,
+                unresolved_tokens=state.unresolved,
+                carried_tokens=state.carried,
+                ambiguous=sum(seen.last in ("in_flight", "ambiguous") for seen in state.trials.values()),
+            )
+        finally:
+            self._ledger.close()
+            self._lock.release()
+
+    def _begin(self) -> None:
+        run_dir, fs = self.plan.run_dir, self._world.fs
+        for name in (EVENTS_NAME, COUNTS_NAME):
+            aside = repair_tail(fs, run_dir / name)
+            if aside is not None:
+                self._note_torn(aside)
+            read_lines(run_dir / name)
+        check_backend(self._ledger.refresh(), self._opened.backend)
+        self._recovery.run(self.recovered)
+        overridden = self._invocation.max_rpm is not None or self._invocation.max_tpm is not None
+        begin(
+            self._ledger,
+            self._opened,
+            cap=self._invocation.local_token_cap,
+            events=self._events,
+            rates_overridden=overridden,
+        )
+        self._events.append("session_opened", invocation=self._opened.invocation, backend=self._opened.backend)
+        self._choose()
+
+    def _choose(self) -> None:
+        """Decide once which trials are pending, from the ledger and the trials' own records."""
+        pending: list[int] = []
+        ambiguous: list[int] = []
+        for row in self.plan.schedule:
+            state, failed = self._standing(row.trial_id)
+            self.terminal_count += state == "terminal"
+            if state == "ambiguous" and not self._invocation.retry_ambiguous:
+                ambiguous.append(row.position)
+            elif state != "terminal" or (failed and self._invocation.retry_failed):
+                pending.append(row.position)
+        self.pending, self.ambiguous = tuple(pending), tuple(ambiguous)
+
+    def _standing(self, trial_id: str) -> tuple[TrialState, bool]:
+        """A trial's state, and whether it ended in an infrastructure failure (looked up only if that matters)."""
+        run_dir = self.plan.run_dir
+        seen = self._ledger.state.trials.get(trial_id) or TrialLedger()
+        ended = (run_dir / "trials" / trial_id / "terminal.json").exists()
+        state = state_of(run_dir, trial_id, seen, ended=ended)
+        if state != "terminal" or not self._invocation.retry_failed:
+            return state, False
+        terminal = read_run_terminal(run_dir, trial_id)
+        return state, terminal is not None and terminal.ending not in EVALUABLE_ENDINGS
+
+    def _store(self) -> RunStore:
+        credentials = Credentials.from_environment(self._world.env if self._invocation.backend == LIVE else {})
+        return RunStore(
+            self.plan.run_dir,
+            run=self.plan.protocol_hash,
+            redactor=Redactor(credentials.secrets),
+            fs=self._world.fs,
+        )
+
+    def _request_of(self) -> Callable[[str], LlmRequest]:
+        rows = {row.trial_id: row for row in self.plan.schedule}
+
+        def request_of(trial_id: str) -> LlmRequest:
+            if trial_id not in rows:
+                raise Refusal(f"trial {trial_id[:12]} is in the ledger but not in the plan; restore the run directory")
+            return build_request(self.plan, rows[trial_id])
+
+        return request_of
+
+    def _note_torn(self, aside: Path) -> None:
+        self.recovered.torn.append(aside.name)
+        self._events.append("torn_tail_set_aside", file=aside.name)

@@ -1,0 +1,54 @@
+"""Where each trial of a run stands, read from its files without a lock. No dispatch code is imported here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from bench.run.ledger_file import LEDGER_NAME, read_state
+from bench.run.records_io import TERMINAL, TRIALS, read_terminal, trial_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.run.ledger_fold import LedgerState, TrialLedger
+
+TrialState = Literal["terminal", "pending", "ambiguous", "not_dispatched"]
+
+
+def trial_states(run_dir: Path) -> dict[str, TrialState]:
+    """The state of every trial that the ledger or a terminal record knows; all others are not dispatched.
+
+    Raises:
+        LedgerDamagedError: the ledger is broken before its tail.
+    """
+    state = read_state(run_dir / LEDGER_NAME)
+    ended = {path.parent.name for path in (run_dir / TRIALS).glob(f"*/{TERMINAL}")}
+    known: dict[str, TrialState] = dict.fromkeys(ended, "terminal")
+    for trial_id, seen in state.trials.items():
+        known[trial_id] = state_of(run_dir, trial_id, seen, ended=trial_id in ended)
+    return known
+
+
+def state_of(run_dir: Path, trial_id: str, seen: TrialLedger, *, ended: bool) -> TrialState:
+    """One trial's state, from the ledger's view of it and whether it has a terminal record."""
+    if ended and (seen.series == 1 or _ends_series(run_dir, trial_id, seen.series)):
+        return "terminal"
+    if seen.last in ("in_flight", "ambiguous"):
+        return "ambiguous"
+    return "pending" if seen.last == "closed" else "not_dispatched"
+
+
+def anything_dispatched(run_dir: Path) -> bool:
+    """Whether any HTTP attempt was ever begun for this run."""
+    return read_state(run_dir / LEDGER_NAME).bound_backend is not None
+
+
+def ledger_state(run_dir: Path) -> LedgerState:
+    """The folded ledger of a run, as it stands."""
+    return read_state(run_dir / LEDGER_NAME)
+
+
+def _ends_series(run_dir: Path, trial_id: str, series: int) -> bool:
+    """Whether the record ends this series; one of an earlier series is about to be set aside."""
+    terminal = read_terminal(trial_dir(run_dir, trial_id))
+    return terminal is not None and terminal.series >= series
