@@ -1,0 +1,103 @@
+"""A person decides about a trial whose outcome or usage is unknown. Nothing is sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bench.llm.model import TransportError
+from bench.llm.redact import Redactor
+from bench.plan.errors import PlanError
+from bench.plan.plan_files import Plan
+from bench.run.clock import Clock, SystemClock, timestamp
+from bench.run.events import EventLog
+from bench.run.fs import Fs, OsFs
+from bench.run.invocation import Refusal
+from bench.run.ledger import Ledger
+from bench.run.ledger_file import LEDGER_NAME
+from bench.run.ledger_records import LedgerDamagedError, Resolve, WorkerGone
+from bench.run.locks import lock_session
+from bench.run.records_io import RunFileError
+from bench.run.store import RunStore
+from bench.run.terminal import Circumstances, terminal_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.run.ledger_fold import LedgerState
+
+
+def resolve(run_dir: Path, trial: str, *, tokens: int | None, fs: Fs | None = None, clock: Clock | None = None) -> str:
+    """Settle all open reservations of a trial at ``tokens`` (None: as reserved); one line that says what was done.
+
+    An ambiguous trial ends as missing; of a trial that has ended only the reservations are settled. ``trial`` is an id or
+    the beginning of one.
+
+    Raises:
+        Refusal: the run is in use, no such trial, or nothing to decide about it.
+    """
+    if tokens is not None and tokens < 0:
+        raise Refusal(f"--tokens {tokens}: expected 0 or more")
+    fs, clock = fs or OsFs(), clock or SystemClock()
+    trial_id = _full_id(run_dir, trial)
+    lock = lock_session(fs, run_dir)
+    try:
+        ledger = Ledger(run_dir / LEDGER_NAME, fs=fs, clock=clock)
+        try:
+            return _resolve(ledger, trial_id, tokens=tokens, run_dir=run_dir, fs=fs, clock=clock)
+        finally:
+            ledger.close()
+    except (LedgerDamagedError, RunFileError) as error:
+        raise Refusal(str(error)) from None
+    finally:
+        lock.release()
+
+
+def _resolve(ledger: Ledger, trial_id: str, *, tokens: int | None, run_dir: Path, fs: Fs, clock: Clock) -> str:
+    state = ledger.refresh()
+    for worker in {r.reserve.worker for r in state.open.values() if r.state != "unresolved"}:
+        ledger.append(WorkerGone(worker))  # the session's lock was free: none of them is alive
+    reserved = _unresolved(state, trial_id)
+    seen = state.trials.get(trial_id)
+    if not reserved and (seen is None or seen.last != "ambiguous"):
+        raise Refusal(f"trial {trial_id[:12]}: nothing is unresolved; locality status lists what is")
+    store = RunStore(run_dir, run="", redactor=Redactor(()), fs=fs)
+    if store.terminal(trial_id) is None and seen is not None and seen.last == "ambiguous":
+        _end_as_missing(store, trial_id, state=state, clock=clock)
+    ledger.append(Resolve(trial_id, tokens), durable=True)
+    booked = reserved if tokens is None else tokens
+    EventLog(run_dir, fs=fs, clock=clock).append("resolved", trial=trial_id, reserved=reserved, booked=booked)
+    return f"trial {trial_id[:12]}: {reserved} reserved tokens are booked as {booked}"
+
+
+def _unresolved(state: LedgerState, trial_id: str) -> int:
+    mine = (r for r in state.open.values() if r.reserve.trial == trial_id and r.state == "unresolved")
+    return sum(r.reserve.tokens for r in mine)
+
+
+def _end_as_missing(store: RunStore, trial_id: str, *, state: LedgerState, clock: Clock) -> None:
+    store.save_terminal(
+        terminal_record(
+            TransportError("whether it was answered is unknown; closed by a person's decision", ambiguous_outcome=True),
+            "ambiguous_outcome",
+            reason="resolved",
+            redactor=store.redactor,
+            circumstances=Circumstances(
+                trial_id=trial_id,
+                backend=state.bound_backend or "live",
+                series=state.trials[trial_id].series,
+                counted=None,
+                ended_at=timestamp(clock),
+            ),
+        )
+    )
+
+
+def _full_id(run_dir: Path, trial: str) -> str:
+    try:
+        schedule = Plan.open(run_dir, verify=True).schedule
+    except PlanError as error:
+        raise Refusal(str(error)) from None
+    found = [row.trial_id for row in schedule if trial and row.trial_id.startswith(trial)]
+    if len(found) != 1:
+        raise Refusal(f"--trial {trial[:70]!r}: {len(found)} planned trials have an id that begins so; expected one")
+    return found[0]
