@@ -65,4 +65,5 @@ def _primary_and_drift(data: RunData) -> list[Block]:
 def report_title(data: RunData) -> str:
     """What the report is about, with the model's name."""
     found = data.conditions
-    return f"Do ends that repeat kind and name help? {found.preset} {found.phase} on {found.model}"
+    mock = ", synthetic mock" if data.kind.synthetic else ""
+    return f"Do ends that repeat kind and name help? {found.preset} {found.phase}, {found.model}{mock}"

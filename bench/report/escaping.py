@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"[\x20-\x7e\n]*\Z")
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 _MARKDOWN_ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#|\w+;)")
-_MARKDOWN_LINE_START = re.compile(r"^(\s*)([#+=-]|\d+(?=[.)]))")
+_MARKDOWN_LINE_START = re.compile(r"([+-](?=[\s-]|$)|#{1,6}(?=\s|$)|\d{1,9}(?=[.)](?:\s|$)))")
 _BACKTICKS = re.compile(r"`+")
 
 
@@ -57,14 +57,18 @@ def excerpt(text: str, *, head: int = 1200, tail: int = 300) -> Excerpt:
 
 
 def markdown_text(text: str) -> str:
-    """``text`` as Markdown that renders as exactly these words on one line: no emphasis, link, HTML, table or list."""
-    escaped = _MARKDOWN_ACTIVE.sub(lambda found: "\\" + found.group(), one_line(text))
-    return _MARKDOWN_LINE_START.sub(_escape_line_start, escaped)
+    """``text`` as Markdown that renders as exactly these words inside a line: no emphasis, link, HTML or table."""
+    return _MARKDOWN_ACTIVE.sub(lambda found: "\\" + found.group(), one_line(text))
 
 
-def _escape_line_start(found: re.Match[str]) -> str:
-    indent, mark = found.groups()
-    return f"{indent}{mark}\\" if mark.isdigit() else f"{indent}\\{mark}"
+def markdown_paragraph(line: str) -> str:
+    """A line made of the pieces above as a paragraph of its own: no list, heading, rule or indented code."""
+    flush = line.lstrip(" ")
+    opener = _MARKDOWN_LINE_START.match(flush)
+    if opener is None:
+        return flush
+    mark = opener.group()
+    return f"{mark}\\{flush[opener.end() :]}" if mark.isdigit() else f"\\{flush}"
 
 
 def markdown_code(text: str, *, in_table: bool = False) -> str:

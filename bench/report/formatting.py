@@ -46,6 +46,11 @@ def p_value(value: float | None) -> str:
     return f"< {SMALLEST_P}" if value < SMALLEST_P else f"{value:.2g}"
 
 
+def number(value: float | None) -> str:
+    """Four significant digits, a real minus sign, never a negative zero."""
+    return NA if value is None else f"{value + 0.0:.4g}".replace("-", "−")
+
+
 def whole(value: float | None) -> str:
     """1534.4 as ``1,534``."""
     return NA if value is None else f"{value:,.0f}"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bench.stats.bootstrap import Interval
+
 Place = tuple[str, str, str]  # task, view, contrast
 NOT_RUN = "not_run"
 
@@ -84,6 +86,19 @@ RULES: tuple[Rule, ...] = (
         "show that the two are equivalent: section 4 says how large a difference could have been missed.",
     ),
     Rule(
+        "primary_flagged",
+        (_where(READING_D_B, "flagged"),),
+        "The 95 % interval of D − B lies on one side of 0, but it is flagged as unreliable at this size (section 4), "
+        "and the decision rule takes no verdict from such an interval. The direction is a hint; more families per cell "
+        "would have to decide.",
+    ),
+    Rule(
+        "primary_no_interval",
+        (_where(READING_D_B, "no_interval"),),
+        "No interval could be formed for D − B (section 4 says why), so nothing follows about the size of a "
+        "difference, nor about its absence.",
+    ),
+    Rule(
         "also_before_the_closes",
         (_where(READING_D_B, "positive"), _where(CONTROL_D_B, "positive")),
         "D − B is also positive before the closes. Those prefixes contain other ends already, so this view is a "
@@ -154,6 +169,15 @@ RULES: tuple[Rule, ...] = (
         "(exploratory).",
     ),
 )
+
+
+def refined(verdict: str, interval: Interval | None) -> str:
+    """The verdict; *inconclusive* is told apart by what kept it so: no interval, a flagged one, or one around 0."""
+    if verdict != "inconclusive":
+        return verdict
+    if interval is None:
+        return "no_interval"
+    return "flagged" if interval.excludes_zero else verdict
 
 
 def interpret(verdicts: Mapping[Place, str], *, smallest_effect_pp: float | None) -> tuple[str, ...]:

@@ -22,13 +22,13 @@ from bench.report.document import (
     Strong,
     Table,
 )
-from bench.report.escaping import markdown_block, markdown_code, markdown_text
+from bench.report.escaping import markdown_block, markdown_code, markdown_paragraph, markdown_text
 
 
 def render_markdown(document: Document) -> str:
     """The document as Markdown text; ends with one line feed."""
     blocks = "\n\n".join(_block(block) for block in document.blocks)
-    return f"{markdown_text(document.first_line)}\n\n{blocks}\n"
+    return f"{markdown_paragraph(markdown_text(document.first_line))}\n\n{blocks}\n"
 
 
 def _block(block: Block) -> str:  # one arm for each kind of block
@@ -36,15 +36,15 @@ def _block(block: Block) -> str:  # one arm for each kind of block
         case Heading(level, text):
             return f"{'#' * level} {markdown_text(text)}"
         case Paragraph(parts):
-            return _line(parts)
+            return markdown_paragraph(_line(parts))
         case Bullets(items):
-            return "\n".join(f"- {_line(item)}" for item in items)
+            return "\n".join(f"- {markdown_paragraph(_line(item))}" for item in items)
         case Table():
             return _table(block)
         case Figure(name, caption):
             return f"![{markdown_text(caption)}](figures/{name}.svg)\n\n{_figure_note(name, caption)}"
         case Listing(caption, text):
-            return f"{markdown_text(caption)}\n\n{markdown_block(text)}"
+            return f"{markdown_paragraph(markdown_text(caption))}\n\n{markdown_block(text)}"
         case _:
             assert_never(block)
 

@@ -30,7 +30,8 @@ def exploratory_blocks(data: RunData) -> list[Block]:
         say(
             "These comparisons were not planned as tests of their own: they are exploratory and suggest what to "
             "test next. Holm's adjustment runs over the seven of them; an undefined p counts as 1. D − E asks what the "
-            "content of an end adds to its length, D − C what the name adds to the kind, C − B what the kind adds."
+            "content of an end adds to its length, D − C what the name adds to the kind, C − B what the kind adds. "
+            "The figure of section 4 shows all of them."
         ),
         contrast_table(f"Exploratory contrasts: {titled(task, view)}", rows),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.report.denominators import LEGEND, accuracy_table, group_by
-from bench.report.document import Block, Column, Figure, Heading, Strong, Table, say
+from bench.report.document import Block, Code, Column, Figure, Heading, Strong, Table, say
 from bench.report.formatting import NA, seconds, share, whole
 from bench.report.notations import labelled, titled
 from bench.report.section_primary import breakdown_table
@@ -195,10 +195,18 @@ def _mean(values: Sequence[int | None]) -> float | None:
 
 
 def breakdown_blocks(data: RunData) -> list[Block]:
-    """The blocks of section 6."""
-    blocks: list[Block] = [say("All breakdowns are exploratory. The columns are explained in section 5.")]
-    for task, view in data.places:
-        blocks += [Heading(3, titled(task, view)), *_levels(data, task, view)]
+    """The blocks of section 6: everything for the main task, regimes and a figure for the others."""
+    blocks: list[Block] = [
+        say(
+            "All breakdowns are exploratory. The columns are explained in section 5. The main task is broken down in "
+            "full; for the others depth and filler stand in the figures and, like every cell, in ",
+            Code("summary.csv"),
+            ".",
+        )
+    ]
+    for place in data.places:
+        parts = _levels(data, *place)
+        blocks += [Heading(3, titled(*place)), *(parts if place == data.main_place else parts[:2])]
     return [*blocks, *_robustness(data)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.report.document import Block, Bullets, Code, Column, Figure, Heading, Line, Paragraph, Strong, Table, say
-from bench.report.formatting import NA, NOT_COMPUTED, p_value, plural, points, points_range, share
+from bench.report.formatting import NOT_COMPUTED, number, p_value, plural, points, points_range, share
 from bench.report.notations import titled
 
 if TYPE_CHECKING:
@@ -125,17 +125,22 @@ def headline(result: ContrastResult) -> Line:
             ".",
         )
     interval = f"95 % interval {points_range(result.ci95)} pp" if result.ci95 else f"95 % interval {NOT_COMPUTED}"
+    flagged = f", flagged {', '.join(result.flags)}" if result.flags else ""
     return (
         f"{where}: D − B = ",
         Strong(f"{points(result.estimate_pp)} pp"),
-        f" ({interval}; {got}). Verdict: ",
+        f" ({interval}{flagged}; {got}). Verdict: ",
         Strong(result.verdict),
         ".",
     )
 
 
 def _verdict(result: ContrastResult) -> list[Block]:
-    reasons = [] if not result.verdict_reasons else [say("Reasons: " + "; ".join(result.verdict_reasons) + ".")]
+    reasons = (
+        []
+        if not result.verdict_reasons
+        else [say("Reasons for the verdict: " + "; ".join(result.verdict_reasons) + ".")]
+    )
     pairs = result.pairs
     equal_weight = (
         f"Accuracy over the same families with the same weights: D {share(result.accuracy_plus)}, "
@@ -196,8 +201,8 @@ def could_have_missed(result: ContrastResult) -> str:
         )
     return (
         f"The interval contains 0. With {plural(result.families, 'family', 'families')} and the spread seen here, a "
-        f"true difference had to be about {result.mde_pp:.1f} pp to be detected with 80 % probability; smaller ones are "
-        "not excluded."
+        f"true difference had to be about {result.mde_pp:.1f} pp to be detected with 80 % probability; smaller ones "
+        "are not excluded."
     )
 
 
@@ -262,7 +267,7 @@ def _validity(rows: Sequence[ValidityRow]) -> Table:
     cells = tuple(
         (
             row.name,
-            NA if row.number is None else f"{row.number:.4g}",
+            number(row.number),
             row.unit,
             "–" if row.p is None else p_value(row.p),
             Strong("ALARM") if row.alarm else "no",
@@ -276,7 +281,7 @@ def _validity(rows: Sequence[ValidityRow]) -> Table:
 def _self_tests(result: ContrastResult) -> Table:
     columns = (Column("self-test", numeric=False), Column("passed", numeric=False), Column("number"), Column("bound"))
     rows = tuple(
-        (Code(test.name), "yes" if test.passed else Strong("NO"), f"{test.number:.3g}", f"{test.bound:.3g}")
+        (Code(test.name), "yes" if test.passed else Strong("NO"), number(test.number), number(test.bound))
         for test in result.self_tests
     )
     return Table("Self-tests of the interval on these very data", columns, rows)

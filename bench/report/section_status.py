@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bench.report.denominators import COUNT_COLUMNS, accuracy_table, count_cells
 from bench.report.document import Block, Bullets, Code, Column, Line, Paragraph, Strong, Table, say
 from bench.report.formatting import plural, share
-from bench.report.interpretation import interpret
+from bench.report.interpretation import interpret, refined
 from bench.report.notations import CLOSERS, TASK_QUESTIONS, TASK_TITLES, VIEW_TITLES, labelled, titled
 from bench.report.section_primary import contains_zero, could_have_missed, headline
 from bench.report.states import LOCAL_CAVEAT, MOCK_CAVEAT, NOT_LIVE, states_table
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MEASURED = (
     "What was measured: a language model reads (or writes) small programs of nested blocks. The same program is shown "
     "in five notations that differ only in how a block ends, and the same question is asked about each. The question "
-    "of this run is whether ends that repeat the kind and name of their block (D named_end) change how often the answer "
-    "is right, compared with a bare end line (B generic_end)."
+    "of this run is whether ends that repeat the kind and name of their block (D named_end) change how often the "
+    "answer is right, compared with a bare end line (B generic_end)."
 )
 
 
@@ -130,7 +130,7 @@ def by_notation_table(caption: str, trials: Sequence[ResultRow]) -> Table:
 def verdicts(data: RunData) -> dict[tuple[str, str, str], str]:
     """Verdict by task, view and contrast, of everything that was planned."""
     results = [*data.analysis.contrasts, *([data.analysis.primary] if data.analysis.primary else [])]
-    return {(result.task, result.view, result.contrast): result.verdict for result in results}
+    return {(result.task, result.view, result.contrast): refined(result.verdict, result.ci95) for result in results}
 
 
 def condition_blocks(data: RunData) -> list[Block]:
@@ -142,7 +142,7 @@ def condition_blocks(data: RunData) -> list[Block]:
     return [
         Table("Conditions", (Column("what", numeric=False), Column("value", numeric=False)), rows),
         Table(
-            "The notations: how the end of a block func name is written (natural words)",
+            "The notations: how a block that starts with func name ends (natural words)",
             (Column("notation", numeric=False), Column("end of a block", numeric=False)),
             notations,
         ),

@@ -24,6 +24,15 @@ HOSTILE = [
     "| a | b |\n|---|---|",
     "&lt;b&gt;",
     "1. one",
+    "2) two",
+    "# title",
+    "---",
+    "- - -",
+    "+",
+    "===",
+    "    indented",
+    "***",
+    "~~~",
     "- item",
     "a\u200bb\u00a0c\u2028d",
     '=HYPERLINK("http://evil.example")',
@@ -76,7 +85,7 @@ def test_a_short_answer_is_shown_whole() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_only_text_in_markdown(text: str) -> None:
     """A Markdown reader sees one paragraph of text with the very characters, no link, HTML, list or table."""
-    inline = rendered_inline(escaping.markdown_text(text))
+    inline = rendered_inline(escaping.markdown_paragraph(escaping.markdown_text(text)))
     assert {"text"} >= {kind for kind, _ in inline} - {"text_special"}
     assert escaping.one_line(text).strip() == "".join(content for _, content in inline).strip()
 
@@ -84,7 +93,7 @@ def test_hostile_text_is_only_text_in_markdown(text: str) -> None:
 @given(st.text(alphabet=st.sampled_from("ab_*`[]()<>|~#+-=!&;:1.\\ \n\x1b"), min_size=1).filter(str.strip))
 def test_any_punctuation_is_only_text_in_markdown(text: str) -> None:
     """No combination of active characters gets through."""
-    inline = rendered_inline("x " + escaping.markdown_text(text))
+    inline = rendered_inline(escaping.markdown_paragraph(escaping.markdown_text(text)))
     assert set() == {kind for kind, _ in inline} - {"text", "text_special"}
 
 

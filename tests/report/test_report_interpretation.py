@@ -17,9 +17,11 @@ from bench.report.interpretation import (
     Place,
     Rule,
     interpret,
+    refined,
 )
+from bench.stats.bootstrap import Interval
 
-VERDICTS = ("withheld", "positive", "negative", "equivalent", "inconclusive")
+VERDICTS = ("withheld", "positive", "negative", "equivalent", "inconclusive", "flagged", "no_interval")
 
 
 def chosen(verdicts: dict[Place, str]) -> set[str]:
@@ -75,6 +77,22 @@ def test_no_sentence_claims_a_cause_or_the_absence_of_an_effect(rule: Rule) -> N
         re.IGNORECASE,
     )
     assert [] == claims.findall(rule.sentence)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "interval", "expected"),
+    [
+        ("positive", Interval(1, 2), "positive"),
+        ("inconclusive", Interval(-1, 2), "inconclusive"),
+        ("inconclusive", Interval(0, 2), "inconclusive"),
+        ("inconclusive", Interval(15, 42), "flagged"),
+        ("inconclusive", None, "no_interval"),
+        ("withheld", None, "withheld"),
+    ],
+)
+def test_inconclusive_is_told_apart_by_its_reason(verdict: str, interval: Interval | None, expected: str) -> None:
+    """An interval beside 0 that is only flagged is not described as one that contains 0."""
+    assert expected == refined(verdict, interval)
 
 
 def test_exploratory_places_say_so() -> None:
