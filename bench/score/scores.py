@@ -22,9 +22,11 @@ from bench.score.inputs import Grader
 from bench.score.outcome import Outcome  # noqa: TC001 - pydantic reads the annotation when it builds the row type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from bench.run.records import TerminalRecord
+    from bench.run.states import TrialState
     from bench.score.outcome import Score
 
 SCORES = "scores.jsonl"
@@ -68,12 +70,21 @@ def score_run(run_dir: Path) -> list[ScoreRow]:
 def graded_rows(run_dir: Path, plan: Plan) -> list[ScoreRow]:
     """The rows of ``scores.jsonl``; nothing is written."""
     grader = Grader(run_dir, plan=plan)
-    states = trial_states(run_dir)
-    terminals = iter_terminals(run_dir, (row.trial_id for row in plan.schedule))
     return [
-        _score_row(row.trial_id, row.case_id, grader.score(row, terminal, states.get(row.trial_id, "not_dispatched")))
-        for row, (_, terminal) in zip(plan.schedule, terminals, strict=True)
+        _score_row(row.trial_id, row.case_id, grader.score(row, terminal, state))
+        for row, (terminal, state) in zip(plan.schedule, endings(run_dir, plan), strict=True)
     ]
+
+
+def endings(run_dir: Path, plan: Plan) -> Iterator[tuple[TerminalRecord | None, TrialState]]:
+    """What ended each planned trial, in schedule order, and where the trial stands.
+
+    A record of an earlier series does not end a trial that was sent again since.
+    """
+    states = trial_states(run_dir)
+    for trial_id, terminal in iter_terminals(run_dir, (row.trial_id for row in plan.schedule)):
+        state = states.get(trial_id, "not_dispatched")
+        yield (terminal if state == "terminal" else None), state
 
 
 def read_scores(run_dir: Path) -> list[ScoreRow]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.plan.plan_files import Plan
-from bench.run.records_io import iter_terminals
-from bench.run.states import trial_states
-from bench.score.scores import graded_rows
+from bench.score.scores import endings, graded_rows
 from bench.score.table import ResultRow
 
 if TYPE_CHECKING:
@@ -25,11 +23,10 @@ def load_trials(run_dir: Path) -> list[ResultRow]:
     ``scores.jsonl`` is not needed: it could be older than the last terminal record.
     """
     plan = Plan.open(run_dir, verify=False)
-    states = trial_states(run_dir)
-    terminals = iter_terminals(run_dir, (row.trial_id for row in plan.schedule))
+    scores = graded_rows(run_dir, plan)
     return [
-        result_row(row, score, terminal, states.get(row.trial_id, "not_dispatched"))
-        for row, score, (_, terminal) in zip(plan.schedule, graded_rows(run_dir, plan), terminals, strict=True)
+        result_row(row, score, terminal, state)
+        for row, score, (terminal, state) in zip(plan.schedule, scores, endings(run_dir, plan), strict=True)
     ]
 
 
