@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bench.llm.credentials import Credentials, ignored_variables
 from bench.llm.redact import Redactor
-from bench.prompt.build import build_request
 from bench.run.clock import Clock, SystemClock
 from bench.run.events import EVENTS_NAME, EventLog
 from bench.run.fs import Fs, OsFs
@@ -23,6 +22,7 @@ from bench.run.ledger_file import LEDGER_NAME
 from bench.run.ledger_fold import TrialLedger
 from bench.run.ledger_records import LedgerDamagedError, Stop, WorkerGone
 from bench.run.locks import HeldLock, lock_session
+from bench.run.prepare import PromptChangedError, requests_of
 from bench.run.records import EVALUABLE_ENDINGS
 from bench.run.records_io import RunFileError, read_run_terminal
 from bench.run.recover import Recovery, RecoveryReport
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from bench.llm.model import LlmRequest
     from bench.plan.plan_files import Plan
     from bench.run.ledger_records import InvocationOpened, StopReason
+
+
+_BROKEN_FILES = (LedgerDamagedError, JsonlDamagedError, RunFileError, SessionBrokenError, PromptChangedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class ControllerSession:
         self.warnings = [f"{name} is set but not read" for name in ignored_variables(world.env)]
         self._events = EventLog(plan.run_dir, fs=world.fs, clock=world.clock)
         self._ledger = Ledger(plan.run_dir / LEDGER_NAME, fs=world.fs, clock=world.clock, on_torn=self._note_torn)
-        self._recovery = Recovery(self._ledger, self._store(), world.clock, self._request_of())
+        self._recovery = Recovery(self._ledger, self._store(), world.clock, requests_of(plan))
         self._opened = invocation.opened(
             secrets.token_hex(8), boot=boot_id(), limits=plan.typed_protocol.preset_config().limits
         )
@@ -110,7 +112,7 @@ class ControllerSession:
         try:
             session = cls(plan, invocation, endpoint=endpoint, lock=lock, world=world)
             session._begin()
-        except (LedgerDamagedError, JsonlDamagedError, RunFileError, SessionBrokenError) as error:
+        except _BROKEN_FILES as error:
             lock.release()
             raise Refusal(str(error)) from None
         except OSError as error:
@@ -226,16 +228,6 @@ class ControllerSession:
             redactor=Redactor(credentials.secrets),
             fs=self._world.fs,
         )
-
-    def _request_of(self) -> Callable[[str], LlmRequest]:
-        rows = {row.trial_id: row for row in self.plan.schedule}
-
-        def request_of(trial_id: str) -> LlmRequest:
-            if trial_id not in rows:
-                raise Refusal(f"trial {trial_id[:12]} is in the ledger but not in the plan; restore the run directory")
-            return build_request(self.plan, rows[trial_id])
-
-        return request_of
 
     def _note_torn(self, aside: Path) -> None:
         self.recovered.torn.append(aside.name)

@@ -31,6 +31,10 @@ class EventLog:
         if aside is not None:
             self.append("torn_tail_set_aside", file=aside.name)
 
+    def now(self) -> str:
+        """The time that an event would bear."""
+        return timestamp(self._clock)
+
     def _line(self, kind: str, fields: dict[str, object]) -> bytes:
         return (
             json.dumps({"at": timestamp(self._clock), "kind": kind, **fields}, separators=(",", ":")).encode() + b"\n"

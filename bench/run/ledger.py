@@ -16,7 +16,7 @@ from bench.run.fs import write_all
 from bench.run.jsonl import free_name
 from bench.run.ledger_file import fold_lines
 from bench.run.ledger_fold import LedgerState
-from bench.run.ledger_records import LedgerDamagedError, LedgerLine, encode_line
+from bench.run.ledger_records import LedgerDamagedError, LedgerLine, Stop, encode_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -143,7 +143,17 @@ class Ledger:
         try:
             self._fs.fsync(self._fd)
         except OSError as error:  # a second fsync may report success for pages that are lost: never try again
-            raise self._fail(f"cannot flush {self.path}: {error}") from error
+            message = f"cannot flush {self.path}: {error}"
+            self._tell_others(message)
+            raise self._fail(message) from error
+
+    def _tell_others(self, message: str) -> None:
+        """Stop the other workers too, as far as the failing disk takes one more line."""
+        running = self.state.invocation
+        if running is not None:
+            with contextlib.suppress(OSError, SessionBrokenError, LedgerDamagedError), self._locked():
+                self._catch_up()
+                self._append((Stop(running.opened.invocation, "disk", "all", message),))
 
     def _fail(self, message: str) -> SessionBrokenError:
         self._broken = message

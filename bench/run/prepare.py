@@ -12,7 +12,7 @@ from bench.run.ledger_records import Share
 from bench.run.trial_types import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bench.llm.model import LlmRequest
     from bench.plan.plan_files import Plan
@@ -52,6 +52,20 @@ def planned_body(plan: Plan, row: ScheduleRow) -> tuple[LlmRequest, bytes]:
             f"trial {row.trial_id[:12]}: prompt differs from the planned one; use the version it was planned with"
         )
     return request, body
+
+
+def requests_of(plan: Plan) -> Callable[[str], LlmRequest]:
+    """The request of a trial id, built again when asked for; `PromptChangedError` for an id that was not planned."""
+    rows = {row.trial_id: row for row in plan.schedule}
+
+    def request_of(trial_id: str) -> LlmRequest:
+        if trial_id not in rows:
+            raise PromptChangedError(
+                f"trial {trial_id[:12]} was sent but is not in the plan; restore the run directory"
+            )
+        return build_request(plan, rows[trial_id])
+
+    return request_of
 
 
 def worst_case_tokens(request: LlmRequest, *, size: int, counted: int | None) -> int:
