@@ -182,7 +182,7 @@ def _levels(drawing: Levels) -> Figure:
     figure = Figure(figsize=(8.2, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     _level_panel(left, drawing.by_depth, "nesting depth")
-    _level_panel(right, drawing.by_filler, "filler statements before the closes")
+    _level_panel(right, drawing.by_filler, "filler statements")
     left.set_ylabel("accuracy (95 % Wilson interval)")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5)

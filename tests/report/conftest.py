@@ -15,6 +15,7 @@ from bench.plan.config import PresetConfig
 from bench.plan.plan_files import Plan
 from bench.plan.planner import write_plan
 from bench.prompt.build import build_request
+from bench.report import write_report
 from bench.run.records import AttemptTiming, TerminalRecord, UsageRecord
 from bench.score.fingerprint import grader_hash
 from bench.score.inputs import Grader
@@ -100,3 +101,32 @@ def planted_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def planted_run(planted_template: Path, tmp_path: Path) -> Path:
     return shutil.copytree(planted_template, tmp_path / "run")
+
+
+@pytest.fixture(scope="session")
+def planted_report(planted_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The planted run with its report written; read only."""
+    run_dir = shutil.copytree(planted_template, tmp_path_factory.mktemp("reported") / "run")
+    write_report(run_dir)
+    return run_dir
+
+
+@pytest.fixture(scope="session")
+def reading_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small plan of the main task alone, nothing sent; copy it before writing into it."""
+    run_dir = tmp_path_factory.mktemp("reading") / "run"
+    plan_run(run_dir, phase="p0", **READING)
+    return run_dir
+
+
+@pytest.fixture
+def reading_run(reading_template: Path, tmp_path: Path) -> Plan:
+    return Plan.open(shutil.copytree(reading_template, tmp_path / "run"))
+
+
+READING = {
+    "tasks": ["scope_lookup"],
+    "reading": {"depths": [2], "fillers": [0, 8], "seeds_per_cell": 4},
+    "writing": None,
+    "include_before_close": False,
+}
