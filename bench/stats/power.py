@@ -84,6 +84,17 @@ def families_needed(pool: Deviations, *, cells: int, wanted_pp: float, seed: int
     return enough
 
 
+def mde_from_discordance_pp(discordance: float, *, families: int, correlation: float = 0.3) -> float:
+    """The textbook answer where no pilot was run, for two regimes of one pair each, without strata.
+
+    Smallest d with d = 2.80 sqrt((D - d^2) (1 + r) / 2 / N): D the share of discordant pairs, r the correlation of the
+    two regimes' differences within a family, N families.
+    """
+    z = float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER))
+    factor = z * z * (1 + correlation) / 2 / families
+    return 100 * sqrt(factor * discordance / (1 + factor))
+
+
 def _simulated(
     pool: NDArray[np.float64], cells: int, families: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
