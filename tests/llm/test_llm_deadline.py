@@ -76,6 +76,20 @@ def test_a_connection_has_15_seconds_of_its_own():
     assert answer == TransportError(f"ConnectTimeout: no connection to 127.0.0.1:{server.port} in time", False)
 
 
+def test_the_deadline_may_pass_between_any_two_steps():
+    """Found too late at a connect, a write or a read, it is the same outcome and never an exception."""
+    with LoopbackServer() as server:
+        answers = [
+            post(server.base_url, TransportLimits(deadline_s=ticks, connect_s=99, monotonic=Clock(1)))
+            for ticks in range(1, 15)
+        ]
+    late = [answer for answer in answers if isinstance(answer, TransportError)]
+    assert {answer.message.partition(" of ")[0] for answer in late} == {"no whole answer within the total deadline"}
+    assert [answer.ambiguous_outcome for answer in late] == sorted(answer.ambiguous_outcome for answer in late)
+    assert 4 < len(late) < 14
+    assert answers[-1].http_status == 200
+
+
 def test_a_mock_that_streams_for_ever_meets_the_deadline_too():
     """The deadline does not depend on sockets."""
 

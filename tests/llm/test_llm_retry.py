@@ -202,6 +202,15 @@ def test_a_wait_is_never_shorter_than_asked_and_never_beyond_the_total(asked, el
         assert asked <= decision.seconds <= 600 - elapsed_s + 1e-9
 
 
+@pytest.mark.parametrize(
+    ("elapsed_s", "decision"), [(300, Wait(299)), (301, Stop("time")), (599, Stop("time")), (0, Wait(299))]
+)
+def test_the_total_of_600_seconds_is_exact(elapsed_s, decision):
+    """A wait that would end at 600 s or later is not begun."""
+    error = api(503, retry_after="299")
+    assert decide(error, attempt=3, elapsed_s=elapsed_s, now=NOW, jitter=0) == decision
+
+
 def test_workers_that_got_the_same_instruction_do_not_come_back_together():
     """Jitter is added to Retry-After, so that nobody storms."""
     error = api(429, "slow_down", retry_after="30")

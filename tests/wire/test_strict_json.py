@@ -117,6 +117,14 @@ def test_depth_128_is_read_and_129_is_not(opening):
         loads(opening * 128 + "[]" + closing * 128)
 
 
+def test_the_depth_limit_is_exact_beside_many_siblings():
+    """128 levels are read also where there are more brackets than that; one level more is refused."""
+    siblings = "[]," * 200
+    assert loads("[" + siblings + "[" * 127 + "]" * 127 + "]")
+    with pytest.raises(JsonError, match="nested deeper than 128"):
+        loads("[" + siblings + "[" * 128 + "]" * 128 + "]")
+
+
 def test_depth_counts_nesting_and_not_brackets():
     """Many shallow arrays and brackets inside strings are no depth."""
     assert loads("[" + ",".join(["[]"] * 500) + "]") == [[]] * 500
