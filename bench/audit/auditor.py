@@ -87,6 +87,7 @@ def audit_run(run_dir: Path, *, build: Callable[[Plan, ScheduleRow], LlmRequest]
         "manifest_hash": report.manifest_hash,
         "passed": report.passed,
         "rows": [asdict(row) for row in report.rows],
+        "shortcuts": [asdict(entry) for entry in statistics.shortcuts()],
     }
     text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
     (run_dir / AUDIT_FILE).write_text(text, encoding="utf-8")
