@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bench.stats.contrast_result import Intervals, flags_of, intervals_of
+from bench.stats.contrast_result import Intervals, detectable_pp, flags_of, intervals_of
 from bench.stats.paired import family_pairs, sample_of, to_pp
 from bench.stats.signflip import sign_flip
 
@@ -37,6 +37,7 @@ class Breakdown:
     families_planned: int
     discordant_families: int
     flags: tuple[str, ...]
+    mde_pp: float | None
 
 
 def breakdowns(
@@ -66,6 +67,7 @@ def breakdown(label: str, sample: PairedSample, settings: AnalysisSettings) -> B
         families_planned=sample.planned,
         discordant_families=sample.discordant,
         flags=flags_of(sample, intervals),
+        mde_pp=detectable_pp(sample, intervals, settings) if defined else None,
     )
 
 

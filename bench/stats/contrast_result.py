@@ -176,7 +176,7 @@ def contrast_result(
         mcnemar=regime_tests(families),
         missingness=missing_tests(families, seed=settings.bootstrap_seed),
         self_tests=intervals.self_tests,
-        mde_pp=None if intervals.ci95 and intervals.ci95.excludes_zero else _detectable(sample, settings),
+        mde_pp=detectable_pp(sample, intervals, settings),
     )
 
 
@@ -273,9 +273,10 @@ def _kurtosis(resamples: Resamples) -> float:
     return max(3.0, float(np.mean(centred**4)) / variance**2) if variance else 3.0
 
 
-def _detectable(sample: PairedSample, settings: AnalysisSettings) -> float | None:
+def detectable_pp(sample: PairedSample, intervals: Intervals, settings: AnalysisSettings) -> float | None:
+    """What a sample of this size could have seen with 80 % power; ``None`` beside an interval that excludes 0."""
     pool = deviations(sample)
-    if pool is None or not sample.filled:
+    if pool is None or (intervals.ci95 is not None and intervals.ci95.excludes_zero):
         return None
     smallest = min(len(stratum.units) for stratum in sample.filled)
     return mde_pp(pool, cells=len(sample.filled), families_per_cell=smallest, seed=settings.bootstrap_seed)
