@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from bench.run.records import Ending
 
+Status = tuple[str, str, tuple[str, dict[str, bool]]]
+
 TRIAL, STATE, ENDING, REASON, OUTCOME = "trial_id", "trial_state", "trial_ending", "trial_reason", "outcome"
 RECORDED = "recorded"  # the word while the controller has not graded (in workers), or must not (blinded runs)
 PENDING = "pending"  # sent, but the session stopped without an answer: no terminal record
@@ -52,7 +54,7 @@ def carried(report: pytest.TestReport) -> dict[str, str]:
     return {key: value for key, value in report.user_properties if isinstance(value, str)}
 
 
-def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
+def status(report: pytest.TestReport) -> Status | None:
     """Category, letter and word for the progress line; None leaves the report to pytest.
 
     A skip in set-up (dry run) and a call both speak; a harness failure stays a failure.

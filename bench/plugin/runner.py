@@ -13,6 +13,7 @@ import pytest
 
 from bench.plugin import naming, outcomes, privacy
 from bench.plugin.items import ItemFactory, TrialItem, in_schedule_order
+from bench.score.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +34,7 @@ class TrialRunner:
         self._folder = root / naming.FOLDER
         self._factory: ItemFactory | None = factory
         self._session = session
+        self._closed = False
 
     @property
     def session(self) -> WorkerSession:
@@ -42,12 +44,11 @@ class TrialRunner:
         return self._session
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_pycollect_makeitem(
-        self, collector: pytest.Module | pytest.Class, name: str, obj: object
-    ) -> list[TrialItem] | None:
+    def pytest_pycollect_makeitem(self, collector: pytest.Collector, name: str, obj: object) -> list[TrialItem] | None:
         """Make the items of an evaluation function; an empty list where no trial of its task is pending."""
-        wanted = isinstance(collector, pytest.Module) and collector.path.parent == self._folder
-        if not (wanted and name in naming.FUNCTIONS and callable(obj) and self._factory):
+        if not (isinstance(collector, pytest.Module) and collector.path.parent == self._folder):
+            return None
+        if name not in naming.FUNCTIONS or not callable(obj) or self._factory is None:
             return None
         return self._factory.make(collector, name, obj)
 
@@ -56,6 +57,10 @@ class TrialRunner:
         """Restore the schedule's order after every other plugin has had its say."""
         yield
         items[:] = in_schedule_order(items)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> outcomes.Status | None:
+        """The outcome is the word on the progress line; a worker, which does not grade, says `recorded`."""
+        return outcomes.status(report) if isinstance(report, pytest.TestReport) else None
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the session which trials it will really be asked for."""
@@ -67,7 +72,7 @@ class TrialRunner:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skip a trial of a dry run before any fixture exists."""
         if self._session is None and isinstance(item, TrialItem):
-            word = str(outcomes.Outcome.NOT_DISPATCHED)
+            word = str(Outcome.NOT_DISPATCHED)
             item.user_properties += [(outcomes.TRIAL, item.name), (outcomes.OUTCOME, word)]
             pytest.skip("dry run")
 
@@ -99,9 +104,14 @@ class TrialRunner:
             item.user_properties.append((outcomes.OUTCOME, word))
             pytest.skip(f"{word}: {result.reason}" if result.reason else word)
 
+    def pytest_sessionfinish(self) -> None:
+        """Let go as soon as the last item is through."""
+        self.close()
+
     def close(self) -> None:
-        """Give back what is set aside and let go of the locks."""
-        if self._session is not None:
+        """Give back what is set aside and let go of the locks; once, for several hooks may be the last to run."""
+        if self._session is not None and not self._closed:
+            self._closed = True
             self._session.close()
 
 

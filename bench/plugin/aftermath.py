@@ -1,0 +1,69 @@
+"""What follows the last report: grades, scores, the written report. Files in, files out; nothing is sent.
+
+The statistics and their libraries are imported here and only when a session is over, so that no sender carries them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.plugin import outcomes
+from bench.run.records import EVALUABLE_ENDINGS
+from bench.run.records_io import read_terminal, trial_dir
+from bench.score.blinding import is_blinded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from bench.plan.records import ScheduleRow
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The summary table and the path of ``report.md``, or why there are none."""
+
+    table: str
+    report: Path | None
+    error: str | None = None
+
+
+NOTHING_WRITTEN = Written("", None)
+
+
+class Grading:
+    """Grades terminal trials one by one, for the progress line. Blinded, it says no more than that one is recorded."""
+
+    def __init__(self, run_dir: Path, *, blinded: bool) -> None:
+        from bench.score.inputs import Grader  # noqa: PLC0415 - reads gold: in the controller of a sending session only
+
+        self._run_dir = run_dir
+        self._grader = None if blinded else Grader(run_dir)
+
+    def word(self, row: ScheduleRow) -> str:
+        """The outcome's name."""
+        terminal = read_terminal(trial_dir(self._run_dir, row.trial_id))
+        if self._grader is None or terminal is None:
+            return outcomes.RECORDED
+        return str(self._grader.score(row, terminal).outcome)
+
+
+def count_missing(run_dir: Path, rows: Iterable[ScheduleRow]) -> int:
+    """How many of these trials are not both terminal and model-evaluable."""
+    terminals = (read_terminal(trial_dir(run_dir, row.trial_id)) for row in rows)
+    return sum(terminal is None or terminal.ending not in EVALUABLE_ENDINGS for terminal in terminals)
+
+
+def write_results(run_dir: Path) -> Written:
+    """Score the run and write its report; a defect in either is told, and the answers stay on disk."""
+    from bench.report import summary_table, write_report  # noqa: PLC0415 - see the module's second line
+    from bench.score.scores import score_run  # noqa: PLC0415 - see the module's second line
+
+    try:
+        if not is_blinded(run_dir):
+            score_run(run_dir)
+        paths = write_report(run_dir)
+        return Written(summary_table(run_dir), paths.report_md)
+    except Exception as error:  # noqa: BLE001 - the answers are paid for and on disk; a broken report must not hide that
+        return Written("", None, f"{type(error).__name__}: {error}")
