@@ -229,15 +229,18 @@ class LoopbackServer:
 
     def stop(self) -> None:
         """Ends every connection, the hanging ones too, and waits for the threads."""
+        if self._stopping.is_set():
+            return
         self._stopping.set()
-        _shut(self._listener)
-        self._listener.close()
+        # wakes the accepting thread everywhere; shutting a listening socket down does so on some systems only
+        socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
         with self._lock:
             still_open = list(self._open)
         for connection in still_open:
             _shut(connection)
         for thread in list(self._threads):
             thread.join(timeout=5)
+        self._listener.close()
         if self._log_fd is not None:
             os.close(self._log_fd)
             self._log_fd = None
@@ -262,10 +265,13 @@ class LoopbackServer:
         while not self._stopping.is_set():
             try:
                 connection, _ = self._listener.accept()
-            except OSError:
-                return
+            except ConnectionAbortedError:
+                continue  # the client was gone before it was accepted
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
+                if self._stopping.is_set():
+                    connection.close()
+                    return
                 self.connections += 1
                 self._open.add(connection)
             self._spawn(self._serve, connection)
