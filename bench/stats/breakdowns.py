@@ -44,7 +44,8 @@ def breakdowns(
     trials: Sequence[ResultRow], whole: Selection, contrast: Contrast, settings: AnalysisSettings
 ) -> tuple[Breakdown, ...]:
     """Regimes and interaction first, then lookup kinds, depths, fillers, cells, and the leave-one-out estimates."""
-    rows = [trial for trial in trials if whole.admits(trial)]
+    compared = {contrast.plus, contrast.minus}
+    rows = [trial for trial in trials if trial.row.syntax in compared and whole.admits(trial)]
     parts = [
         breakdown(label, sample_of(family_pairs(rows, part, contrast)), settings) for label, part in _parts(rows, whole)
     ]

@@ -147,7 +147,7 @@ def distinct(trials: Iterable[ResultRow]) -> list[ResultRow]:
     seen: dict[str, ResultRow] = {}
     for trial in trials:
         earlier = seen.setdefault(trial.row.trial_id, trial)
-        if earlier != trial:
+        if earlier is not trial and earlier != trial:
             raise ValueError(f"trial {trial.row.trial_id} has two different results; score the run again")
     return list(seen.values())
 
