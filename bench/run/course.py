@@ -70,7 +70,7 @@ class Course:
         self._store.open_folders([trial_id])
         self._store.save_request(trial_id, self._trial.body)
         self._begin_series()
-        closing: tuple[Record, ...] = ()
+        closing: tuple[Settle, ...] = ()
         if self._counted is not None:
             self._save_count(0.0, None, cached=True)
         elif not self._ledger.opened.soft_budget:
@@ -85,7 +85,7 @@ class Course:
         if self._ended_before or self._seen.last in ("in_flight", "ambiguous"):
             self._series, self._in_series, self._counts = self._seen.series + 1, 0, 0
 
-    def _count(self) -> tuple[Record, ...] | TrialResult:
+    def _count(self) -> tuple[Settle, ...] | TrialResult:
         """The records that close a count that succeeded, or the result of a trial that gets no further."""
         while True:
             self._count_number, self._counts = self._count_number + 1, self._counts + 1
@@ -107,7 +107,7 @@ class Course:
             if over is not None:
                 return over
 
-    def _generate(self, closing: tuple[Record, ...]) -> TrialResult:
+    def _generate(self, closing: tuple[Settle, ...]) -> TrialResult:
         while True:
             self._number, self._in_series = self._number + 1, self._in_series + 1
             ask = self._reserve("generate", self._number, self._tokens())
@@ -123,7 +123,7 @@ class Course:
             if over is not None:
                 return over
 
-    def _acquire(self, ask: Reserve, closing: tuple[Record, ...]) -> TrialResult | None:
+    def _acquire(self, ask: Reserve, closing: tuple[Settle, ...]) -> TrialResult | None:
         give_up_at = self._times.started + MAX_TOTAL_S if self._waiting_for_retry else None
         got = self._ledger.acquire(ask, closing=closing, give_up_at=give_up_at)
         if isinstance(got, Halt):

@@ -53,14 +53,19 @@ class BlockAsk:
     shares: tuple[Share, ...]
 
 
-def admit_attempt(state: LedgerState, ask: Reserve, *, invocation: str, now: Instant) -> Grant | Wait | Halt:
-    """Whether this attempt may be reserved and sent, with the records that reserve it."""
+def admit_attempt(
+    state: LedgerState, ask: Reserve, *, invocation: str, now: Instant, closes: frozenset[str] = frozenset()
+) -> Grant | Wait | Halt:
+    """Whether this attempt may be reserved and sent, with the records that reserve it.
+
+    ``closes`` are the attempts that the same write closes before it.
+    """
     if (halt := _halted(state, invocation, now)) is not None:
         return halt
     running = _invocation(state)
     if running.stop is not None and ask.trial not in _shares_of(state, ask.block):
         return Halt(running.stop.reason, running.stop.detail)
-    if running.first_key is not None and not running.first_closed:
+    if running.first_key is not None and not running.first_closed and running.first_key not in closes:
         return Wait(POLL_S)
     if now.mono_ms < state.pause_until_ms:
         return Wait((state.pause_until_ms - now.mono_ms) / 1000, paused=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bench.run.clock import Clock, Instant
     from bench.run.ledger import Ledger
     from bench.run.ledger_fold import LedgerState
-    from bench.run.ledger_records import InvocationOpened, Record, Reserve, Share, StopReason
+    from bench.run.ledger_records import InvocationOpened, Record, Reserve, Settle, Share, StopReason
 
 NAP_S = 0.25  # the longest sleep between two looks at the ledger: how late a stop may be noticed
 MAX_JITTER_S = 1.0
@@ -83,15 +83,16 @@ class SessionLedger:
             self._block = None
 
     def acquire(
-        self, ask: Reserve, *, closing: tuple[Record, ...] = (), give_up_at: float | None = None
+        self, ask: Reserve, *, closing: tuple[Settle, ...] = (), give_up_at: float | None = None
     ) -> Granted | Expired | Halt:
         """Wait until the attempt may be sent, and reserve it. ``closing`` is appended with the first look, in any case.
 
         ``give_up_at`` is on the monotonic clock: a wait that would end later is not begun.
         """
+        closes = frozenset(record.key for record in closing)
         verdict, waited_s = self._wait_for(
             lambda state, now: self._after_own_jitter(
-                admit_attempt(state, ask, invocation=self.opened.invocation, now=now), state, now
+                admit_attempt(state, ask, invocation=self.opened.invocation, now=now, closes=closes), state, now
             ),
             durable=ask.purpose == "generate",
             closing=closing,
