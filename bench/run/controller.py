@@ -26,7 +26,7 @@ from bench.run.prepare import PromptChangedError, requests_of
 from bench.run.records import EVALUABLE_ENDINGS
 from bench.run.records_io import RunFileError, read_run_terminal
 from bench.run.recover import Recovery, RecoveryReport
-from bench.run.start import begin, boot_id, check_backend, check_frozen, endpoint_of, open_plan
+from bench.run.start import begin, boot_id, check_backend, check_frozen, check_plan, endpoint_of, open_plan
 from bench.run.states import TrialState, state_of
 from bench.run.store import COUNTS_NAME, RunStore
 from bench.run.trial_types import TrialResult
@@ -92,8 +92,9 @@ class ControllerSession:
         run_dir: Path,
         invocation: Invocation,
         *,
+        require_audit: Callable[[Path], object],
+        grader_hash: str | None = None,
         base_url: str | None = None,
-        require_audit: Callable[[Path], object] | None = None,
         world: Surroundings | None = None,
     ) -> Self:
         """Begin a session: check, lock, recover, and decide what is pending.
@@ -104,8 +105,7 @@ class ControllerSession:
         world = world or Surroundings(OsFs(), SystemClock(), os.environ)
         invocation.check()
         plan = open_plan(run_dir)
-        if require_audit is not None:
-            require_audit(run_dir)
+        check_plan(plan, require_audit=require_audit, grader_hash=grader_hash)
         check_frozen(plan, invocation)
         endpoint = endpoint_of(plan, invocation, base_url=base_url, env=world.env)
         lock = lock_session(world.fs, run_dir)

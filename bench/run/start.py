@@ -5,20 +5,20 @@ Each check raises ``Refusal`` with one line: what is wrong and the remedy.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.llm.credentials import KEY, CredentialError, Credentials
 from bench.llm.endpoint import EndpointError, check_base_url
 from bench.plan.errors import PlanError
+from bench.plan.freeze import require_frozen
 from bench.plan.plan_files import Plan
-from bench.run.invocation import LIVE, LOCAL, Refusal
+from bench.run.invocation import LIVE, LOCAL, MOCK, Refusal
 from bench.run.ledger import Decision
 from bench.run.ledger_records import CapChanged, WindowOpened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bench.run.clock import Instant
     from bench.run.events import EventLog
@@ -40,23 +40,34 @@ def open_plan(run_dir: Path) -> Plan:
         raise Refusal(str(error)) from None
 
 
+def check_plan(plan: Plan, *, require_audit: Callable[[Path], object], grader_hash: str | None) -> None:
+    """An audited plan, made with the code that is running; ``grader_hash`` None leaves the code unchecked."""
+    try:
+        require_audit(plan.run_dir)
+        if grader_hash is not None:
+            plan.verify_code(grader_hash)
+    except PlanError as error:
+        raise Refusal(str(error)) from None
+
+
 def check_frozen(plan: Plan, invocation: Invocation) -> None:
     """A confirmatory run is sent only as it was frozen, and only to somebody who names the frozen hash."""
-    if not plan.typed_protocol.confirmatory or invocation.backend.startswith("mock"):
+    if not plan.typed_protocol.confirmatory or invocation.backend.startswith(MOCK):
         return
     try:
-        frozen = hashlib.sha256((plan.run_dir / "freeze.json").read_bytes()).hexdigest()
-    except OSError:
-        raise Refusal(f"{plan.run_dir}: a confirmatory run must be frozen first (locality freeze)") from None
-    if invocation.protocol_hash != frozen:
-        given = invocation.protocol_hash or "none was given"
-        raise Refusal(f"--protocol-hash: expected the hash that freeze printed ({frozen[:12]}...), got {given[:70]}")
+        frozen = require_frozen(plan.run_dir, invocation.protocol_hash)
+    except PlanError as error:
+        raise Refusal(str(error)) from None
+    if frozen.synthetic_mock:
+        raise Refusal(
+            f"{plan.run_dir}: frozen on a mock's capabilities, which admits --mock only; run a real preflight"
+        )
 
 
 def endpoint_of(plan: Plan, invocation: Invocation, *, base_url: str | None, env: Mapping[str, str]) -> str:
     """Where this session sends to. A live one goes where the plan says, with a key, and nowhere else."""
     planned = plan.model.base_url
-    if invocation.backend.startswith("mock"):
+    if invocation.backend.startswith(MOCK):
         return base_url or MOCK_URL
     if (planned == EMBEDDED) != (invocation.backend == LOCAL):
         remedy = "use --local" if planned == EMBEDDED else "plan it with --local, or use --execute"
