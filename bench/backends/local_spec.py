@@ -39,7 +39,7 @@ class ServerOptions:
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     cache_prompt: bool = True
-    cache_ram_mib: Count = 1024
+    cache_ram_mib: Count = 0
     cont_batching: bool = True
     ctx_shift: bool = False
     fit_params: bool = False
