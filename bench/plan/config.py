@@ -6,6 +6,7 @@ Nothing is generated here. Numbers are integers and decimals are strings where t
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
@@ -22,6 +23,8 @@ CONFIG_DIR = Path(__file__).parents[2] / "configs"
 PRESETS = ("smoke", "pilot", "main", "hard")
 DEFAULT_MODEL = "gpt-5.6-terra"
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 Phase = Literal["p0", "p1"]
 Effort = Literal["none", "low", "medium", "high", "xhigh", "max"]
@@ -122,7 +125,7 @@ class StopRule(Strict):
 class PresetConfig(Strict):
     """One preset: either a grid of generated families or hand-made cases."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+    name: Annotated[str, Field(pattern=f"^{_NAME.pattern}$")]
     confirmatory: bool = False
     master_seed: Seed
     tasks: Annotated[list[Task], Field(min_length=1), AfterValidator(_distinct)]
@@ -205,7 +208,7 @@ def _preset_path(name_or_path: str) -> Path:
     if name_or_path.endswith(".json"):
         return Path(name_or_path)
     path = CONFIG_DIR / f"{name_or_path}.json"
-    if not name_or_path.isidentifier() or name_or_path == "local" or not path.is_file():
+    if _NAME.fullmatch(name_or_path) is None or name_or_path == "local" or not path.is_file():
         raise ConfigError(
             f"preset: expected one of {', '.join(PRESETS)} or the path of a .json file, got {name_or_path[:80]!r}"
         )
