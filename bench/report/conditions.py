@@ -109,5 +109,5 @@ def _rule_rows(protocol: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def _freeze_rows(freeze: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     if freeze is None:
         return (("frozen", "no"),)
-    kept = ("date", "git_commit", "dirty", "mde_pp")
+    kept = ("date", "git_commit", "dirty", "model_returned", "mde_pp", "mde_source")
     return (("frozen", "yes"), *((f"freeze: {key}", str(freeze[key])) for key in kept if key in freeze))

@@ -172,7 +172,7 @@ def _part_row(task: str, view: str, part: Breakdown) -> tuple[object, ...]:
         *("breakdown", task, view, part.label, PRIMARY.name, part.estimate_pp),
         *_ends(part.ci95),
         *(None, None, None, None),
-        *(part.signflip_p, None, part.families, part.families_planned, None, "", " ".join(part.flags)),
+        *(part.signflip_p, None, part.families, part.families_planned, part.mde_pp, "", " ".join(part.flags)),
     )
 
 

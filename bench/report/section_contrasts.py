@@ -9,7 +9,7 @@ from bench.plan.records import TASKS
 from bench.report.document import Block, Code, Column, Figure, Heading, Line, Table, say
 from bench.report.formatting import p_value, points, points_range
 from bench.report.notations import TASK_QUESTIONS, TASK_TITLES, VIEW_TITLES, labelled, lettered_contrast, titled
-from bench.report.section_primary import contains_zero
+from bench.report.section_primary import detectable
 from bench.stats.contrast import PRIMARY
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def contrast_table(caption: str, rows: Sequence[ContrastResult]) -> Table:
             points_range(row.ci95),
             p_value(row.signflip_p),
             "–" if row.holm_p is None else p_value(row.holm_p),
-            _detectable(row),
+            detectable(row),
             f"{row.families} / {row.families_planned}",
             row.verdict,
             ", ".join(flag for flag in row.flags if flag != "exploratory") or "–",
@@ -65,12 +65,6 @@ def contrast_table(caption: str, rows: Sequence[ContrastResult]) -> Table:
         for row in rows
     )
     return Table(caption, columns, cells)
-
-
-def _detectable(row: ContrastResult) -> str:
-    if not contains_zero(row):
-        return "–"
-    return "not computed" if row.mde_pp is None else f"{row.mde_pp:.1f}"
 
 
 def reading_and_writing_blocks(data: RunData) -> list[Block]:

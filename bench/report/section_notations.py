@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.report.denominators import LEGEND, accuracy_table, group_by
-from bench.report.document import Block, Code, Column, Figure, Heading, Strong, Table, say
-from bench.report.formatting import NA, seconds, share, whole
+from bench.report.document import Block, Code, Column, Figure, Heading, Table, say
+from bench.report.formatting import seconds, share, whole
 from bench.report.notations import labelled, titled
+from bench.report.section_baselines import length_blocks, lenient_blocks, shortcut_blocks
 from bench.report.section_primary import breakdown_table
 from bench.stats.denominators import by_syntax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from bench.report.run_data import RunData
     from bench.score.table import ResultRow
@@ -41,9 +42,9 @@ def notation_blocks(data: RunData) -> list[Block]:
             "caches and length; they measure no internal effort. Trials with and without a retry are kept apart."
         ),
         Figure("cost-against-accuracy", "Mean tokens of a trial against accuracy, by notation."),
-        *_baseline(data),
-        *_lenient(data),
-        *_token_note(data.trials),
+        *shortcut_blocks(data),
+        *length_blocks(data),
+        *lenient_blocks(data),
     ]
 
 
@@ -108,90 +109,6 @@ def _times(caption: str, rows: Sequence[UsageRow]) -> Table:
 
 def _latency(found: Latency) -> tuple[str, str, str]:
     return (f"{found.trials:,}", seconds(found.median_s), seconds(found.p90_s))
-
-
-def _baseline(data: RunData) -> list[Block]:
-    """The best rule of thumb that tracks no scopes, beside the model (from the audit)."""
-    rows = shortcut_rows(data.audit)
-    if not rows:
-        return [say("Shortcut baselines: the audit of this plan holds none.")]
-    table = Table(
-        "What simple rules reach on the same programs without tracking scopes (from the audit)",
-        (Column("rule", numeric=False), Column("where", numeric=False), Column("accuracy")),
-        rows,
-    )
-    task, view = data.main_place
-    pooled = data.at(task, view)
-    judged = [trial for trial in pooled if trial.outcome.evaluable]
-    own = share(sum(trial.strict or 0 for trial in judged) / len(judged)) if judged else NA
-    return [
-        table,
-        say(
-            f"The model, all notations pooled, {titled(task, view)}: ",
-            Strong(own),
-            ". An accuracy that a rule of thumb reaches as well is no sign of reading scopes. In small cells these "
-            "shares scatter; on fresh programs no rule that does not track scopes passes 62 % after closes.",
-        ),
-    ]
-
-
-def shortcut_rows(audit: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
-    """(rule, where, accuracy) from the audit document, best first; empty where it holds none."""
-    found = audit.get("shortcuts")
-    if not isinstance(found, list):
-        return ()
-    rows = [row for row in found if isinstance(row, dict) and isinstance(row.get("accuracy"), (int, float))]
-    rows.sort(key=lambda row: (-row["accuracy"], str(row.get("rule"))))
-    return tuple((str(row.get("rule")), str(row.get("where", "")), share(row["accuracy"])) for row in rows)
-
-
-def _lenient(data: RunData) -> list[Block]:
-    """Auxiliary scores, kept out of every other number."""
-    rows = []
-    for task, view in data.places:
-        for (syntax,), trials in _by_notation(data.at(task, view)):
-            known = [trial for trial in trials if trial.lenient is not None and trial.outcome.evaluable]
-            strict = sum(trial.strict or 0 for trial in known)
-            lenient = sum(trial.lenient or 0 for trial in known)
-            rows.append((titled(task, view), syntax, str(len(known)), str(strict), str(lenient), str(lenient - strict)))
-    columns = (
-        Column("task and view", numeric=False),
-        NOTATION,
-        Column("answers with text"),
-        Column("correct, strict"),
-        Column("correct, lenient"),
-        Column("gained"),
-    )
-    return [
-        Table("Auxiliary: one covering code fence removed, text of incomplete answers graded too", columns, tuple(rows))
-    ]
-
-
-def _token_note(trials: Sequence[ResultRow]) -> list[Block]:
-    """Whether E pads enough: fewer input tokens than D leaves length inside D − E."""
-    means = {
-        syntax: _mean(
-            [trial.counted_input_tokens or trial.input_tokens for trial in trials if trial.row.syntax == syntax]
-        )
-        for syntax in ("named_end", "padded_end")
-    }
-    d_mean, e_mean = means["named_end"], means["padded_end"]
-    if d_mean is None or e_mean is None:
-        return [say("Whether E pads as many tokens as D is not known: no input tokens were reported for both.")]
-    relation = f"Mean input tokens of all trials: D {whole(d_mean)}, E {whole(e_mean)}. "
-    if e_mean < d_mean:
-        return [
-            say(
-                relation,
-                Strong("E has fewer tokens than D, so E under-pads: D − E still contains some difference in length."),
-            )
-        ]
-    return [say(relation, "E has at least as many tokens as D: a difference D − E is not one of D being longer.")]
-
-
-def _mean(values: Sequence[int | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def breakdown_blocks(data: RunData) -> list[Block]:

@@ -93,6 +93,7 @@ def breakdown_table(caption: str, rows: Iterable[Breakdown], names: dict[str, st
         Column("D − B, pp"),
         Column("95 % interval, pp"),
         Column("sign-flip p"),
+        Column("detectable, pp"),
         Column("families"),
         Column("flags", numeric=False),
     )
@@ -102,6 +103,7 @@ def breakdown_table(caption: str, rows: Iterable[Breakdown], names: dict[str, st
             points(part.estimate_pp),
             points_range(part.ci95),
             p_value(part.signflip_p),
+            detectable(part),
             f"{part.families} / {part.families_planned}",
             ", ".join(part.flags) or "–",
         )
@@ -187,7 +189,14 @@ def _qualifications(result: ContrastResult) -> list[Block]:
     return [Bullets(tuple(notes))] if notes else []
 
 
-def contains_zero(result: ContrastResult) -> bool:
+def detectable(part: ContrastResult | Breakdown) -> str:
+    """The smallest difference found with 80 % probability at this size, wherever an interval contains 0."""
+    if not contains_zero(part):
+        return "–"
+    return NOT_COMPUTED if part.mde_pp is None else f"{part.mde_pp:.1f}"
+
+
+def contains_zero(result: ContrastResult | Breakdown) -> bool:
     """Whether the interval includes 0, or there is none."""
     return result.ci95 is None or result.ci95.low_pp <= 0 <= result.ci95.high_pp
 

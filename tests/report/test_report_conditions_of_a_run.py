@@ -148,7 +148,7 @@ def test_a_narrow_interval_is_explained(planted_report: Path) -> None:
 
 def test_hostile_answers_are_inert(reading_run: Plan) -> None:
     """Escapes, bidi marks, HTML, fences, images and formulas of an answer are characters in every product."""
-    answer_all(reading_run, lambda row, right: record(row, HOSTILE, returned_model=HOSTILE, **LIVE))
+    answer_all(reading_run, lambda row, _: record(row, HOSTILE, returned_model=HOSTILE, **LIVE))
     paths = write_report(reading_run.run_dir)
     for path in (paths.report_md, paths.report_html, *paths.csv_files):
         text = path.read_text(encoding="utf-8")
@@ -167,7 +167,7 @@ def test_a_huge_answer_is_excerpted(reading_run: Plan) -> None:
     """Two mebibytes of answer in every failure leave a report that a person can open."""
     text = answered(
         reading_run,
-        lambda row, right: record(row, "7" * 2**21, **LIVE) if row.position < 10 else record(row, "0", **LIVE),
+        lambda row, _: record(row, "7" * 2**21, **LIVE) if row.position < 10 else record(row, "0", **LIVE),
     )
     assert len(text) < 200_000
 
