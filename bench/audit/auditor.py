@@ -138,8 +138,10 @@ def _audit_case(
         for check in CASE_CHECKS:
             check(evidence, findings)
         pairs.look(evidence, findings)
-    except (LayoutError, OracleError) as error:
+    except LayoutError as error:
         findings.must("prompts can be taken apart and parsed", False, str(error))
+    except (OracleError, ValueError, KeyError) as error:  # a case whose cut or family is none: the plan's defect
+        findings.must("every cut has an answer", False, f"{rows[0].case_id}: {error}")
     else:
         findings.must("prompts can be taken apart and parsed", True, rows[0].case_id)
 
@@ -155,8 +157,10 @@ def _audit_families(plan: Plan, findings: Findings) -> FamilyStatistics:
         try:
             audit.check(family, specs.get(family_id, ()), findings)
             statistics.look(family)
-        except OracleError as error:
+        except (OracleError, ValueError) as error:
             findings.must("every cut has an answer", False, f"{family_id}: {error}")
+        else:
+            findings.must("every cut has an answer", True, family_id)
     return statistics
 
 
