@@ -92,8 +92,12 @@ def _model_rows(model: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("model requested", model["model"]),
         ("endpoint", model["base_url"]),
         *((label, "not sent" if model.get(key) is None else str(model[key])) for label, key in sent),
-        *((f"local model: {key}", str(value)) for key, value in sorted(local.items())),
+        *((f"local model: {key}", _plain(value)) for key, value in sorted(local.items())),
     )
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _rule_rows(protocol: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -14,14 +14,6 @@ if TYPE_CHECKING:
 
 LETTERS: Mapping[str, str] = dict(zip(SYNTAXES, "ABCDE", strict=True))
 
-CLOSERS: Mapping[str, str] = {
-    "braces": "}",
-    "generic_end": "end",
-    "typed_end": "end func",
-    "named_end": "end func name",
-    "padded_end": "end junk z_aaaaaaaa",
-}
-
 TASK_TITLES: Mapping[str, str] = {
     "scope_lookup": "T1 scope lookup",
     "active_stack": "T2 active stack",

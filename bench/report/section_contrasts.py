@@ -133,14 +133,14 @@ def _task_part(data: RunData, place: tuple[str, str]) -> list[Block]:
 
 def _outcomes(caption: str, trials: Sequence[ResultRow]) -> Table:
     found: Counter[tuple[str, str]] = Counter((trial.outcome.value, trial.row.syntax) for trial in trials)
-    return _crossed(caption, found)
+    return _crossed(caption, "outcome", found)
 
 
 def _diagnoses(caption: str, trials: Sequence[ResultRow]) -> Table | None:
     found: Counter[tuple[str, str]] = Counter()
     for trial in trials:
         found.update((text, trial.row.syntax) for text in diagnosis_words(trial))
-    return _crossed(caption, found) if found else None
+    return _crossed(caption, "diagnosis", found) if found else None
 
 
 VALUES_SHOWN = ("answered", "error_class", "length_difference")
@@ -151,12 +151,14 @@ def diagnosis_words(trial: ResultRow) -> list[str]:
     """The diagnosis of one trial as words for the table; places and lists of names are left to ``errors.csv``."""
     found = trial.diagnosis
     values = [f"{name} = {found[name]}" for name in VALUES_SHOWN if name in found]
+    if {"found", "expected"} <= found.keys():  # where the tree written first parts from the tree asked for
+        values.append(f"{found['found']} in place of {found['expected']}")
     return values + [f"has {name}" for name in PRESENCES_SHOWN if found.get(name)]
 
 
-def _crossed(caption: str, found: Counter[tuple[str, str]]) -> Table:
+def _crossed(caption: str, what: str, found: Counter[tuple[str, str]]) -> Table:
     syntaxes = sorted({syntax for _, syntax in found}, key=labelled)
     names = sorted({name for name, _ in found}, key=lambda name: (-sum(found[name, s] for s in syntaxes), name))
-    columns = (Column("", numeric=False), *(Column(labelled(syntax)) for syntax in syntaxes))
+    columns = (Column(what, numeric=False), *(Column(labelled(syntax)) for syntax in syntaxes))
     rows: list[Line] = [(Code(name), *(str(found[name, syntax]) for syntax in syntaxes)) for name in names]
     return Table(caption, columns, tuple(rows))

@@ -24,6 +24,11 @@ DEFINITION = (
     "B; what happened to other notations does not matter. Unit: percentage points (pp)."
 )
 
+VERDICTS = (
+    "The verdict is one of withheld, inconclusive, positive, negative and equivalent, by a rule that the protocol "
+    "fixed before anything was sent; nobody chooses it."
+)
+
 FLAG_SENTENCES = {
     "narrow": (
         "narrow: a percentile bootstrap within cells is too short when a cell has few families (by the factor "
@@ -151,7 +156,7 @@ def _verdict(result: ContrastResult) -> list[Block]:
         f"{result.discordant_families}. Relative reduction of errors: "
         f"{share(result.error_reduction)}{' (B made no error)' if result.error_reduction is None else ''}."
     )
-    return [Paragraph(headline(result)), *reasons, say(equal_weight)]
+    return [Paragraph(headline(result)), *reasons, say(VERDICTS), say(equal_weight)]
 
 
 def _intervals(result: ContrastResult) -> Table:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from bench.report.denominators import COUNT_COLUMNS, accuracy_table, count_cells
 from bench.report.document import Block, Bullets, Code, Column, Line, Paragraph, Strong, Table, say
 from bench.report.formatting import plural, share
+from bench.report.illustration import GLOSSARY, closers_table, illustration_blocks
 from bench.report.interpretation import interpret, refined
-from bench.report.notations import CLOSERS, TASK_QUESTIONS, TASK_TITLES, VIEW_TITLES, labelled, titled
+from bench.report.notations import TASK_QUESTIONS, TASK_TITLES, VIEW_TITLES, labelled, titled
 from bench.report.section_primary import contains_zero, could_have_missed, headline
 from bench.report.states import LOCAL_CAVEAT, MOCK_CAVEAT, NOT_LIVE, states_table
 from bench.score.outcome import MISSING
@@ -136,22 +137,17 @@ def verdicts(data: RunData) -> dict[tuple[str, str, str], str]:
 def condition_blocks(data: RunData) -> list[Block]:
     """The blocks of section 2."""
     rows = tuple((name, Code(value) if value else "–") for name, value in (*data.conditions.rows, *_observed(data)))
-    notations = tuple(
-        (labelled(syntax), Code(CLOSERS.get(syntax, "see docs"))) for syntax in sorted(_syntaxes(data), key=labelled)
-    )
     return [
+        Bullets(tuple((f"{TASK_TITLES[task]}: {TASK_QUESTIONS[task]}",) for task in _tasks(data))),
+        *illustration_blocks(),
+        closers_table(sorted(_syntaxes(data), key=labelled)),
+        Bullets(tuple((line,) for line in GLOSSARY)),
         Table("Conditions", (Column("what", numeric=False), Column("value", numeric=False)), rows),
-        Table(
-            "The notations: how a block that starts with func name ends (natural words)",
-            (Column("notation", numeric=False), Column("end of a block", numeric=False)),
-            notations,
-        ),
         say(
             "Requested and returned model names are what was asked for and what the server says; unless the name is a "
             "dated snapshot, nobody can promise that the same weights answered throughout. Prompts hold eight "
             "examples, ask for the answer only, and are the same in every notation but for the notation."
         ),
-        Bullets(tuple((f"{TASK_TITLES[task]}: {TASK_QUESTIONS[task]}",) for task in _tasks(data))),
     ]
 
 
