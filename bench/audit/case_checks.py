@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from bench.audit.prompt_text import parsed_example
 from bench.data.terms import SYNTAXES, TASKS
 from bench.lang.ast import Let, Nop, Program
 from bench.lang.errors import OracleError
@@ -22,6 +24,7 @@ from bench.lang.walk import events_of
 if TYPE_CHECKING:
     from bench.audit.evidence import CaseEvidence, PromptEvidence
     from bench.audit.findings import Findings
+    from bench.data.terms import Syntax, Task
     from bench.lang.ast import Observation
     from bench.lang.events import Event
 
@@ -158,13 +161,15 @@ def nothing_leaks(evidence: CaseEvidence, findings: Findings) -> None:
 def examples_are_right(evidence: CaseEvidence, findings: Findings) -> None:
     """Each example's answer is what the event oracle sees, or for T3 the table's program; there are eight."""
     for syntax, prompt in evidence.prompts.items():
-        holds = len(prompt.examples) == EXAMPLES
-        for asked, answered in prompt.examples:
-            holds = holds and _is_right(asked, answered, evidence.case.task)
-        findings.must("eight examples with right answers", holds, f"{evidence.name} {syntax}")
+        words = (syntax, evidence.case.lexicon_set)
+        right = [_is_right(source, answer, evidence.case.task, words) for source, answer in prompt.text.examples]
+        findings.must("eight examples with right answers", right == [True] * EXAMPLES, f"{evidence.name} {syntax}")
 
 
-def _is_right(asked: object, answered: object, task: str) -> bool:
+@lru_cache(maxsize=16384)
+def _is_right(source: str, answer: str, task: Task, words: tuple[Syntax, int | None]) -> bool:
+    """Whether an example is answered rightly; many prompts show the same one."""
+    asked, answered = parsed_example(source, answer, task, words)
     if not isinstance(asked, ParsedPrefix):
         return asked == answered
     seen = _observed(asked)

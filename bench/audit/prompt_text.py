@@ -70,7 +70,7 @@ def _split_examples(text: str, task: Task) -> tuple[tuple[str, str], ...]:
     return tuple(examples)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def parsed_example(source: str, answer: str, task: Task, words: tuple[Syntax, int | None]) -> tuple[object, object]:
     """What an example asks and what it answers, free of notation: equal examples of two notations are equal values.
 
