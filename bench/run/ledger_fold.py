@@ -36,10 +36,11 @@ LastAttempt = Literal["none", "reserved", "in_flight", "ambiguous", "closed", "r
 
 @dataclass(slots=True)
 class Reservation:
-    """A charged attempt. ``carried``: it became unresolved in an earlier window than the open one."""
+    """A charged attempt. ``window`` is the one in which it became unresolved, ``carried`` if that is an earlier one."""
 
     reserve: Reserve
     state: Literal["reserved", "in_flight", "unresolved"] = "reserved"
+    window: str | None = None
     carried: bool = False
 
 
@@ -209,8 +210,7 @@ class LedgerState:
         reservation = self.open.pop(record.key)
         self._uncharge(reservation)
         self.rate.correct(record.key, record.tokens)
-        if not reservation.carried:
-            self._book(record.tokens)
+        self._book(record.tokens, reservation.window if reservation.carried else None)
         self._attempt_over(reservation, "closed")
         if record.reason == "stopped":
             trial = self.trials[reservation.reserve.trial]
@@ -222,7 +222,7 @@ class LedgerState:
         if reservation.state == "unresolved":
             raise LedgerDamagedError(f"trial {reservation.reserve.trial} is left unresolved twice")
         self._uncharge(reservation)
-        reservation.state = "unresolved"
+        reservation.state, reservation.window = "unresolved", self.window
         self.unresolved += reservation.reserve.tokens
         self._attempt_over(reservation, "ambiguous" if ambiguous else "closed")
 
@@ -243,10 +243,13 @@ class LedgerState:
         else:
             self.unresolved -= tokens
 
-    def _book(self, tokens: int) -> None:
-        self.known += tokens
-        if self.window is not None:
-            self.known_by_window[self.window] = self.known
+    def _book(self, tokens: int, earlier: str | None) -> None:
+        """Known usage, of the open window unless it was left unresolved in an earlier one."""
+        window = earlier or self.window
+        if earlier is None:
+            self.known += tokens
+        if window is not None:
+            self.known_by_window[window] = self.known_by_window.get(window, 0) + tokens
 
     def _set_block(self, record: BlockSetAside) -> None:
         if record.shares:
@@ -279,12 +282,12 @@ class LedgerState:
 
     def _resolve(self, record: Resolve) -> None:
         mine = [r for r in self.open.values() if r.reserve.trial == record.trial and r.state == "unresolved"]
-        counts = any(not r.carried for r in mine)
-        kept = sum(r.reserve.tokens for r in mine if not r.carried)
+        decided = record.tokens
         for reservation in mine:
             self._uncharge(self.open.pop(reservation.reserve.key))
-        if counts:
-            self._book(kept if record.tokens is None else record.tokens)
+            kept = reservation.reserve.tokens if decided is None else decided
+            self._book(kept, reservation.window if reservation.carried else None)
+            decided = None if decided is None else 0
         self.trials[record.trial].last = "resolved"
 
     def _open_window(self, record: WindowOpened) -> None:
