@@ -33,8 +33,11 @@ REFUSALS = frozenset(
         "LedgerDamagedError",
         "LocalModelError",
         "PlanError",
+        "PowerError",
+        "PromptChangedError",
         "Refusal",
         "RunFileError",
+        "SessionBrokenError",
     }
 )
 

@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
     """Nothing; ``app`` then has these commands."""
     app.command("plan")(plan)
     app.command("audit")(audit)
+    app.command("freeze")(freeze)
     app.command("verify")(verify)
     app.command("schema")(schema)
 
@@ -102,6 +103,34 @@ def audit(*, run: options.Run) -> int:
         typer.echo(f"{mark:4}  {row.name}: {row.number} {row.unit} of {row.examined}{first}")
     typer.echo(f"{'passed' if report.passed else 'FAILED'}: {run / 'audit.json'}")
     return 0 if report.passed else 1
+
+
+def freeze(
+    *,
+    run: options.Run,
+    capabilities: Annotated[Path, typer.Option("--capabilities", metavar="FILE", help="What preflight wrote.")],
+    pilot: Annotated[
+        Path | None,
+        typer.Option(
+            "--pilot",
+            metavar="DIR",
+            parser=options.run_dir,
+            help="A finished pilot, whose variances give the smallest detectable difference. Default: a formula.",
+        ),
+    ] = None,
+) -> int:
+    """Fix a confirmatory plan before its first answer: writes freeze.json, preregistration.md and their like.
+
+    Prints the hash that run --protocol-hash asks for. Refused if anything was sent, or preflight tried other settings.
+    """
+    from bench.cli.freezing import freeze_plan  # noqa: PLC0415  (heavy)
+
+    frozen = freeze_plan(run, capabilities, pilot=pilot)
+    if frozen.synthetic_mock:
+        typer.echo("frozen on the capabilities of a mock: only --mock may run it")
+    typer.echo(f"written: {run / 'freeze.json'}, {run / 'preregistration.md'}")
+    typer.echo(f"protocol hash for run: {frozen.freeze_hash}")
+    return 0
 
 
 def verify(*, run: options.Run) -> int:

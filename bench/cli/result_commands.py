@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
-from bench.cli import options  # noqa: TC001  (typer reads the annotations)
+from bench.cli import options
+from bench.cli.options import UsageError
 
 
 def register(app: typer.Typer) -> None:
     """Nothing; ``app`` then has these commands."""
     app.command("score")(score)
     app.command("report")(report)
+    app.command("power")(power)
 
 
 def score(*, run: options.Run) -> int:
@@ -33,6 +35,10 @@ def score(*, run: options.Run) -> int:
 def report(
     *,
     run: options.Run,
+    blind: Annotated[
+        bool,
+        typer.Option("--blind", help="Write only report-blind.md: no notation by name, for choosing the difficulty."),
+    ] = False,
     unblind: Annotated[
         bool,
         typer.Option(
@@ -41,14 +47,43 @@ def report(
         ),
     ] = False,
 ) -> int:
-    """Score, analyse and write the report: report.md, report.html, analysis.json, CSV files, figures. Sends nothing."""
+    """Score, analyse and write the report: report.md, report.html, analysis.json, CSV files, figures. Sends nothing.
+
+    A confirmatory run whose stop rule is not met gets counts and one accuracy over all notations.
+    """
     from bench.report import summary_table, write_report  # noqa: PLC0415  (heavy)
     from bench.score.blinding import is_blinded  # noqa: PLC0415
     from bench.score.scores import score_run  # noqa: PLC0415
 
-    if unblind or not is_blinded(run):
-        score_run(run)
-    paths = write_report(run, unblind=unblind)
-    typer.echo(summary_table(run))
+    if blind and unblind:
+        raise UsageError("--blind and --unblind exclude each other")
+    paths = write_report(run, blind=blind, unblind=unblind)
+    if not blind:
+        if not is_blinded(run):
+            score_run(run)
+        typer.echo(summary_table(run))
     typer.echo(f"written: {paths.report_md}")
+    return 0
+
+
+def power(
+    *,
+    run: options.Run,
+    families_per_cell: Annotated[
+        list[int] | None,
+        typer.Option("--families-per-cell", metavar="N", parser=options.positive, help="A size; can be repeated."),
+    ] = None,
+    wanted_pp: Annotated[
+        list[int] | None,
+        typer.Option("--wanted-pp", metavar="N", parser=options.positive, help="A difference; can be repeated."),
+    ] = None,
+) -> int:
+    """Forecast from a pilot: what difference a larger run would detect (80 % power at 5 %), and what it would take.
+
+    Requests, tokens and hours under the plan's rate limits; no prices. Sends nothing.
+    """
+    from bench.cli.forecasting import forecast_lines  # noqa: PLC0415  (heavy)
+
+    for line in forecast_lines(run, tuple(families_per_cell or ()), wanted_pp=tuple(wanted_pp or ())):
+        typer.echo(line)
     return 0

@@ -167,26 +167,15 @@ def status(
     """Say how far a run is. Exits 0 only when every planned trial has ended, so it can stand in a verify step."""
     from bench.run.status import status as read_status  # noqa: PLC0415  (heavy)
 
-    state = read_status(run).as_dict()
+    state = read_status(run)
     if as_json:
-        typer.echo(json.dumps(state, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(state.as_dict(), indent=2, ensure_ascii=False))
     else:
-        for name, value in state.items():
-            typer.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
-    return 0 if state["terminal"] == state["planned"] else 1
+        from bench.cli.standing import status_lines  # noqa: PLC0415
 
-
-def _shown(value: object) -> str:
-    match value:
-        case dict():
-            return ", ".join(f"{name} {count}" for name, count in value.items()) or "none"
-        case list():
-            return ", ".join(map(str, value)) or "none"
-        case None:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
-    return str(value)
+        for line in status_lines(state):
+            typer.echo(line)
+    return 0 if state.complete else 1
 
 
 def resolve(
