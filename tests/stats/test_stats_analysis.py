@@ -245,8 +245,18 @@ def test_manski_bounds_by_hand():
     found = primary(rows)
     assert (0.0, 100 / 3) == pytest.approx((found.bounds.low_pp, found.bounds.high_pp))
     assert 1 == found.bounds.missing_halves
-    assert found.bounds.ci_low_pp <= 0.0
-    assert found.bounds.ci_high_pp >= 100 / 3
+
+
+def test_the_interval_of_the_bounds_is_that_of_the_two_fills():
+    """Its ends are the lower end of the low fill and the upper end of the high fill, on the same draws."""
+    known = differences([2, -1, 0, 1, 0, 1], [1, 0, -2, 0, 1, 1])
+    missing = family("x", [0, None], [None, 1], seed_index=6)
+    low, high = (
+        primary([*known, *family("x", *filled, seed_index=6)]) for filled in (([0, 1], [0, 1]), ([0, 0], [1, 1]))
+    )
+    found = primary([*known, *missing]).bounds
+    assert (low.ci95.low_pp, high.ci95.high_pp) == (found.ci_low_pp, found.ci_high_pp)
+    assert low.ci95.high_pp < found.ci_high_pp
 
 
 def test_bounds_without_missing_halves_are_the_estimate_and_its_interval():

@@ -48,6 +48,17 @@ def test_replicates_are_averaged_first():
     assert 1 == sample.families
 
 
+def test_one_missing_replicate_removes_its_family():
+    """A cell of regime and notation is evaluable only with all its replicates: averages keep one denominator."""
+    rows = [
+        trial(s, score, replicate=r)
+        for r, scores in enumerate(((0, 1), (0, None)))
+        for s, score in zip("BD", scores, strict=True)
+    ]
+    sample = paired_sample(rows, T1, PRIMARY)
+    assert (0, 1) == (sample.families, sample.planned)
+
+
 def test_copied_replicates_change_nothing():
     """Copying every trial as a further replicate leaves families and difference as they were."""
     rows = differences([2, -1, 0, 1])

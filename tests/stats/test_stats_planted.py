@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from bench.audit import audit_run
+from bench.audit import audit_run, require_audit
 from bench.backends.mock import mock_transport
 from bench.backends.mock_rates import load_rates
 from bench.plan.config import Grid, load_preset
@@ -27,7 +27,9 @@ def run_whole(out, mode, **changes):
         config, phase="p0", model=config.model, out=out, grader_hash=grader_hash(), created_at="2026-11-30T00:00:00Z"
     )
     assert audit_run(out).passed
-    session = ControllerSession.open(out, Invocation(f"mock-{mode}"), base_url="https://mock.invalid/v1")
+    session = ControllerSession.open(
+        out, Invocation(f"mock-{mode}"), base_url="https://mock.invalid/v1", require_audit=require_audit
+    )
     worker = WorkerSession.join(session.handoff(), worker="main", transport=mock_transport(mode, out))
     for position in session.pending:
         run_trial(worker.trial(position), worker.client, worker.ledger, worker.store)

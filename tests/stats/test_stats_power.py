@@ -57,6 +57,18 @@ def test_a_run_of_the_mde_is_detected_four_times_in_five():
     assert found == pytest.approx(0.80, abs=0.03)
 
 
+def test_a_skewed_pilot_is_answered_for_the_harder_direction():
+    """Rare large gains: at the answer, a difference of either sign is found at least four times in five."""
+    pool = deviations(sample([2] + [0] * 11, [2] + [0] * 11))
+    effect = mde_pp(pool, cells=2, families_per_cell=12, seed=1) / 100 + 1e-9  # it lies on an atom of the lattice
+    rng = np.random.default_rng(5)
+    drawn = pool.values[rng.integers(0, len(pool.values), (4000, 2, 12))]
+    se = np.sqrt(drawn.var(axis=2, ddof=1).sum(axis=1) / 12) / 2
+    critical = stats.t.ppf(0.975, 22)
+    shares = [np.mean(sign * drawn.mean(axis=(1, 2)) + effect > critical * se) for sign in (1, -1)]
+    assert min(shares) >= 0.78
+
+
 def test_more_families_detect_less():
     """Halving the difference takes about four times the families."""
     pool = deviations(SPREAD)

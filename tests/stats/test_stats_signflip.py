@@ -54,9 +54,10 @@ def test_one_nonzero_family_gives_one():
 
 
 def test_unequal_strata_weigh_families_by_their_cell():
-    """In cells of 2 and 1 a family of the smaller counts double: steps 1 and 2."""
-    found = sign_flip(sample([2, 0], [2]), seed=0)
-    assert brute_force([1, 2]) == pytest.approx((found.p, found.mid_p))
+    """In cells of 3 and 1 the family of the smaller counts three times: p = 1/2, unweighted it would be 5/8."""
+    found = sign_flip(sample([2, 2, -2], [2]), seed=0)
+    assert brute_force([1, 1, -1, 3]) == pytest.approx((found.p, found.mid_p))
+    assert 0.5 == found.p
 
 
 def test_agrees_with_scipys_permutation_test():

@@ -20,6 +20,7 @@ CLEAR = Evidence((), (), Interval(1.0, 4.0), Interval(0.5, 4.5), 5.0)
         (replace(CLEAR, ci95=Interval(0.0, 4.0)), "equivalent"),
         (replace(CLEAR, ci95=Interval(-4.0, 0.0), t90=Interval(-4.9, 4.9)), "equivalent"),
         (replace(CLEAR, ci95=Interval(-1.0, 4.0), t90=Interval(-1.0, 5.0)), "inconclusive"),
+        (replace(CLEAR, ci95=Interval(-4.0, 1.0), t90=Interval(-5.0, 1.0)), "inconclusive"),
         (replace(CLEAR, ci95=Interval(-1.0, 4.0), t90=None), "inconclusive"),
         (replace(CLEAR, ci95=None), "inconclusive"),
         (replace(CLEAR, weak_because=("narrow",)), "inconclusive"),
