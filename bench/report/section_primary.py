@@ -173,14 +173,17 @@ def _intervals(result: ContrastResult) -> Table:
     ]
     if result.bounds is not None:
         found = result.bounds
+        low, high = NOT_COMPUTED, NOT_COMPUTED
+        if result.ci95 is not None:  # without an interval of its own, limits of its bounds would look like one
+            low, high = points(found.ci_low_pp), points(found.ci_high_pp)
         rows += [
             (
-                "bounds: every missing half at its worst and best",
+                "bounds: every missing half at its worst, at its best",
                 points(found.low_pp),
                 points(found.high_pp),
-                "sensitivity",
+                "check",
             ),
-            ("the same with their resampling limits", points(found.ci_low_pp), points(found.ci_high_pp), "sensitivity"),
+            ("the same with their resampling limits", low, high, "check"),
         ]
     return Table(
         "Intervals for D − B; only the first decides, the others are checks, not extra chances", columns, tuple(rows)

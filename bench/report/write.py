@@ -52,11 +52,12 @@ def write_report(run_dir: Path, *, blind: bool = False, unblind: bool = False) -
         PlanError: if the folder holds no readable plan.
         RunFileError: if a record of a trial cannot be read.
     """
+    blinded = is_blinded(run_dir)
+    if blinded and (blind or not unblind):  # even unlabelled notations would show how far apart they are
+        return _write_blinded(run_dir)
     if blind:
         return _write_blind_view(run_dir)
-    if is_blinded(run_dir) and not unblind:
-        return _write_blinded(run_dir)
-    return _write_whole(note_viewing(load_run(run_dir), kind=UNBLINDED if is_blinded(run_dir) else PILOT_VIEWED))
+    return _write_whole(note_viewing(load_run(run_dir), kind=UNBLINDED if blinded else PILOT_VIEWED))
 
 
 def note_viewing(data: RunData, *, kind: str) -> RunData:

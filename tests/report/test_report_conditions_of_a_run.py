@@ -199,6 +199,14 @@ def test_an_unfinished_confirmatory_run_is_blinded(confirmatory_run: Plan) -> No
     assert "named_end" not in table
 
 
+def test_the_blind_view_does_not_open_a_blinded_run(confirmatory_run: Plan) -> None:
+    """Asked for the pilot's blind view, an unfinished confirmatory run still shows pooled numbers only."""
+    half_done(confirmatory_run)
+    text = write_report(confirmatory_run.run_dir, blind=True).report_md.read_text(encoding="utf-8")
+    assert text.startswith("BLINDED. PROVISIONAL")
+    assert "| notation 1 " not in text
+
+
 def test_unblinding_is_an_event_and_quoted_ever_after(confirmatory_run: Plan) -> None:
     """The blind lifted once stays lifted; the event and every later report say when and how far the run was."""
     half_done(confirmatory_run)
