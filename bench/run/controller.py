@@ -185,14 +185,7 @@ class ControllerSession:
             read_lines(run_dir / name)
         check_backend(self._ledger.refresh(), self._opened.backend)
         self._recovery.run(self.recovered)
-        overridden = self._invocation.max_rpm is not None or self._invocation.max_tpm is not None
-        begin(
-            self._ledger,
-            self._opened,
-            cap=self._invocation.local_token_cap,
-            events=self._events,
-            rates_overridden=overridden,
-        )
+        begin(self._ledger, self._opened, invocation=self._invocation, events=self._events)
         self._events.append("session_opened", invocation=self._opened.invocation, backend=self._opened.backend)
         self._choose()
 

@@ -58,13 +58,15 @@ class Course:
         self._count_number, self._counts = seen.counts, seen.series_counts
         self._counted = trial.counted
         self._redacted = False
+        self._block: int | None = None
         self._waiting_for_retry = False
         self._ended_before = store.terminal(trial.trial_id) is not None
 
     def run(self) -> TrialResult:
         """Go on until the trial has ended or nothing more may be sent."""
         trial_id = self._trial.trial_id
-        halt = self._ledger.enter_block(self._trial.row.block, self._trial.shares)
+        self._block = self._trial.row.block
+        halt = self._ledger.enter_block(self._block, self._trial.shares)
         if halt is not None:
             return self._not_sent(halt)
         self._store.open_folders([trial_id])
@@ -79,6 +81,15 @@ class Course:
                 return counted
             closing = counted
         return self._generate(closing)
+
+    def count_only(self) -> TrialResult:
+        """Count the request and leave it at that: the trial stays as it was."""
+        self._store.open_folders([self._trial.trial_id])
+        counted = self._count()
+        if isinstance(counted, TrialResult):
+            return counted
+        self._ledger.book(*counted)
+        return TrialResult(self._trial.trial_id, "not_dispatched")
 
     def _begin_series(self) -> None:
         """A trial that is sent again on request gets a new series."""
@@ -225,7 +236,7 @@ class Course:
             purpose=purpose,
             tokens=tokens,
             counted=self._counted if purpose == "generate" else None,
-            block=row.block,
+            block=self._block,
             worker=self._ledger.worker,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bench.run.ledger_records import InvocationOpened
 
@@ -37,9 +37,13 @@ class Invocation:
     soft_budget: bool = False
     accept_carryover: bool = False
     protocol_hash: str | None = None
+    purpose: Literal["run", "count"] = "run"
 
     def check(self) -> None:
-        """Refuse an unknown backend, a negative or zero number, and a live session without all three caps."""
+        """Refuse an unknown backend, a negative or zero number, and a live session without its caps.
+
+        One that only counts generates nothing: it needs no cap but that of HTTP attempts.
+        """
         if self.backend not in (LIVE, LOCAL) and not self.backend.startswith(MOCK):
             raise Refusal(f"backend {self.backend!r}: expected live, local or mock-<mode>")
         caps = {
@@ -50,7 +54,8 @@ class Invocation:
         for name, value in {**caps, "--max-rpm": self.max_rpm, "--max-tpm": self.max_tpm}.items():
             if value is not None and value < 1:
                 raise Refusal(f"{name} {value}: expected a number above 0")
-        missing = [name for name, value in caps.items() if value is None]
+        needed = caps if self.purpose == "run" else ("--max-http-attempts",)
+        missing = [name for name in needed if caps[name] is None]
         if self.backend == LIVE and missing:
             raise Refusal(f"a live session needs {', '.join(missing)}")
 

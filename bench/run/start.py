@@ -79,11 +79,12 @@ def endpoint_of(plan: Plan, invocation: Invocation, *, base_url: str | None, env
     for name, value in (("OPENAI_BASE_URL", planned), ("OPENAI_MODEL", plan.model.model)):
         if env.get(name, "").rstrip("/") not in ("", value.rstrip("/")):
             raise Refusal(f"{name} is {env[name]!r}, the run was planned for {value!r}; unset it or make a new plan")
-    _check_credentials(planned, env)
+    check_credentials(planned, env)
     return planned
 
 
-def _check_credentials(base_url: str, env: Mapping[str, str]) -> None:
+def check_credentials(base_url: str, env: Mapping[str, str]) -> None:
+    """A key that may travel to this URL."""
     try:
         credentials = Credentials.from_environment(env)
         check_base_url(base_url, credentials=credentials)
@@ -101,10 +102,10 @@ def check_backend(state: LedgerState, backend: str) -> None:
         )
 
 
-def begin(
-    ledger: Ledger, opened: InvocationOpened, *, cap: int | None, events: EventLog, rates_overridden: bool
-) -> None:
+def begin(ledger: Ledger, opened: InvocationOpened, *, invocation: Invocation, events: EventLog) -> None:
     """Append the records that begin an invocation, and tell the events of a cap that was changed within a day.
+
+    A session that only counts leaves the cap as it is.
 
     Raises:
         Refusal: unresolved reservations of an earlier day, unless the invocation accepts them.
@@ -112,6 +113,7 @@ def begin(
 
     def decide(state: LedgerState, now: Instant) -> Decision[tuple[Refusal | None, CapChanged | None]]:
         rolls = state.window is None or now.date > state.window
+        cap = state.cap if invocation.purpose == "count" else invocation.local_token_cap
         carried = state.carried + (_open_tokens(state) if rolls else 0)
         if carried and not opened.accept_carryover:
             refusal = Refusal(
@@ -128,7 +130,8 @@ def begin(
         raise refusal
     if changed is not None:
         events.append("token_cap_changed", old=changed.old, new=changed.new)
-    if rates_overridden and opened.backend == LIVE:
+    overridden = invocation.max_rpm is not None or invocation.max_tpm is not None
+    if overridden and opened.backend == LIVE:
         events.append("rate_limits_overridden", max_rpm=opened.max_rpm, max_tpm=opened.max_tpm)
 
 
