@@ -279,6 +279,8 @@ def test_a_suspected_truncation_says_so():
         ("```json\na\nb\n```\n", "a\nb"),
         ("```\n```", ""),
         ("```\na\n```\nafter", None),
+        ("```\na\nb", None),
+        ("```\na\n````", None),
         ("before\n```\na\n```", None),
         ("```\na\n```\n```\nb\n```", None),
         ("```two words\na\n```", None),
