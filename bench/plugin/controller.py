@@ -45,6 +45,7 @@ class Controller:
         self._collected: set[int] | None = None
         self._end: SessionEnd | None = None
         self._written = NOTHING_WRITTEN
+        self._words: dict[str, str] = {}  # of items between the reports of their call and their tear-down
 
     def pytest_report_header(self) -> list[str]:
         """The run, where requests go, and how much is already done."""
@@ -88,11 +89,16 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Grade an answer as its report arrives, before anyone prints or stores the report."""
-        position = self._rows.get(report.nodeid)
         carried = outcomes.carried(report)
-        unjudged = outcomes.STATE in carried and outcomes.OUTCOME not in carried
-        if report.when == "call" and unjudged and position is not None and self._grading is not None:
-            word = self._grading.word(self._evaluation.schedule[position])
+        if outcomes.STATE not in carried or outcomes.OUTCOME in carried or self._grading is None:
+            return
+        if report.when == "call":
+            row = self._evaluation.schedule[self._rows[report.nodeid]]
+            self._words[report.nodeid] = self._grading.word(row)
+        word = self._words.get(report.nodeid)
+        if report.when == "teardown":  # its report is the one that junit takes properties from
+            self._words.pop(report.nodeid, None)
+        if word is not None:
             report.user_properties = [*report.user_properties, (outcomes.OUTCOME, word)]
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> outcomes.Status | None:
@@ -155,7 +161,7 @@ class Controller:
         return [self._evaluation.schedule[position] for position in sorted(positions)]
 
     def _notices(self, config: pytest.Config) -> list[str]:
-        lines = [summary.partial_selection(self._evaluation)]
+        lines = [summary.partial_selection(self._evaluation, pending=frozenset(self.handoff.pending))]
         if guards.automatic_workers(config):
             lines.append("warning: -n auto counts CPUs; requests wait, they do not compute: say -n 4")
         return [line for line in lines if line]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
 from bench.plugin import naming, options
 from bench.plugin.selection import read_argument
+
+if TYPE_CHECKING:
+    import pytest
 
 HANDOFF = "bench"  # the key of xdist's workerinput
 
@@ -33,8 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
         start(config, backend, arguments)
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str) -> list[pytest.Item] | None:
-    """No items for evaluation functions that nobody has planned trials for (`pytest .`)."""
+    """No items for evaluation functions that nobody has planned trials for (`pytest .`); a runner is asked first."""
     unplanned = name in naming.FUNCTIONS and collector.path.parent == collector.config.rootpath / naming.FOLDER
     return [] if unplanned else None

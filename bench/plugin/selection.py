@@ -75,11 +75,10 @@ class Selection:
         return frozenset(row.position for row in schedule if self.takes(row, names))
 
 
-def broken_blocks(schedule: Sequence[ScheduleRow], selected: frozenset[int]) -> int:
-    """How many blocks are selected in part: their notations cannot be compared within the block."""
-    inside = {row.block for row in schedule if row.position in selected}
-    outside = {row.block for row in schedule if row.position not in selected}
-    return len(inside & outside)
+def broken_blocks(schedule: Sequence[ScheduleRow], *, asked: frozenset[int], left: frozenset[int]) -> int:
+    """How many blocks hold both trials that are asked for and trials left unsent: no comparison within them."""
+    inside = {schedule[position].block for position in asked}
+    return len(inside & {schedule[position].block for position in left})
 
 
 def _keyword_holds(expression: Expression, names: tuple[str, ...]) -> bool:

@@ -78,13 +78,13 @@ def resolving(evaluation: Evaluation) -> str:
     return f"--retry-ambiguous sends again, locality resolve --run {evaluation.shown_run_dir} closes"
 
 
-def partial_selection(evaluation: Evaluation) -> str:
+def partial_selection(evaluation: Evaluation, *, pending: frozenset[int]) -> str:
     """One line if blocks are selected in part, else nothing."""
-    broken = broken_blocks(evaluation.schedule, evaluation.selected)
+    left = pending - evaluation.selected
+    broken = broken_blocks(evaluation.schedule, asked=evaluation.selected, left=left)
     if not broken:
         return ""
-    rest = len(evaluation.schedule) - len(evaluation.selected)
     return (
-        f"warning: the selection leaves out {rest} of {len(evaluation.schedule)} planned trials (not_dispatched, never "
+        f"warning: the selection leaves {len(left)} of {len(evaluation.schedule)} planned trials not_dispatched (never "
         f"wrong) and breaks {broken} blocks: notations cannot be compared there"
     )

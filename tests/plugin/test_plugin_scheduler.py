@@ -102,7 +102,12 @@ def test_every_item_runs_once_in_order_whoever_dies(sizes: list[int], workers: i
     ran = [index for node in [*nodes, *PAST] for index in node.ran]
     assert list(range(len(names))) == sorted(ran)
     assert {names[index] for index in crashes} == set(crashed)
-    assert all(node.ran == sorted(node.ran) for node in [*nodes, *PAST])
+    for node in [*nodes, *PAST]:
+        for block in set(blocks.values()):
+            within = [index for index in node.ran if blocks[names[index]] == block]
+            assert sorted(within) == within
+    if not crashes:
+        assert all(sorted(node.ran) == node.ran for node in nodes)
 
 
 def test_blocks_leave_in_schedule_order_and_whole() -> None:
