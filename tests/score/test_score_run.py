@@ -68,7 +68,7 @@ def answer_all(run_dir):
     return rows
 
 
-def write_ledger(run_dir, *trials):
+def write_ledger(run_dir, *trials, series=1):
     """A ledger in which each named trial was sent; a settled one is closed without an end."""
     records = [
         InvocationOpened("i", "live", "boot", None, None, None, None, False, False, False, False),
@@ -76,7 +76,7 @@ def write_ledger(run_dir, *trials):
     ]
     for number, (row, settled) in enumerate(trials):
         key = f"{number:064x}"
-        records += [Reserve(key, row.trial_id, 1, 1, "generate", 1000, None, None, "main"), Intent(key)]
+        records += [Reserve(key, row.trial_id, series, 1, "generate", 1000, None, None, "main"), Intent(key)]
         records += [Settle(key, 0, "stopped")] if settled else []
     lines = [encode_line(LedgerLine(n, NOW, n, record)) for n, record in enumerate(records, start=1)]
     (run_dir / "usage-ledger.jsonl").write_bytes(
@@ -133,6 +133,15 @@ def test_derived_states(run_dir):
         found[row.trial_id].outcome.value for row in rows[:3]
     ]
     assert found[rows[1].trial_id].reason != found[rows[2].trial_id].reason
+
+
+def test_a_record_of_an_earlier_series_does_not_end_a_trial_that_was_sent_again(run_dir):
+    """Failed once, sent again by --retry-failed, nothing came back: ambiguous now, not the old failure."""
+    row = Plan.open(run_dir, verify=False).schedule[0]
+    end(run_dir, row, None, "transport_failure", series=1)
+    write_ledger(run_dir, (row, False), series=2)
+    found = load_trials(run_dir)[0]
+    assert ("ambiguous_outcome", True, False) == (found.outcome.value, found.dispatched, found.terminal)
 
 
 def test_denominators_from_files(run_dir):
