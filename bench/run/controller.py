@@ -156,25 +156,32 @@ class ControllerSession:
         return TrialResult(trial_id, state, ending, None if state == "terminal" else state)
 
     def close(self) -> SessionEnd:
-        """End the session: flush, say how it went, let the lock go."""
+        """End the session: flush, say how it went, let the lock go. A disk that fails even here is a stop by disk."""
         try:
-            state = self._ledger.refresh()
+            self._ledger.refresh()
             self._ledger.append(durable=True)
-            running = state.invocation
-            stop = running.stop if running else None
-            return SessionEnd(
-                stop_reason=stop.reason if stop else None,
-                stop_detail=stop.detail if stop else "",
-                generation_calls=running.calls if running else 0,
-                http_attempts=running.attempts if running else 0,
-                known_tokens=state.known,
-                unresolved_tokens=state.unresolved,
-                carried_tokens=state.carried,
-                ambiguous=sum(seen.last in ("in_flight", "ambiguous") for seen in state.trials.values()),
-            )
+            return self._end(None)
+        except (SessionBrokenError, LedgerDamagedError) as error:
+            return self._end(str(error))
         finally:
             self._ledger.close()
             self._lock.release()
+
+    def _end(self, failure: str | None) -> SessionEnd:
+        state = self._ledger.state
+        running = state.invocation
+        stop = running.stop if running else None
+        reason: StopReason | None = stop.reason if stop else None
+        return SessionEnd(
+            stop_reason="disk" if failure else reason,
+            stop_detail=failure or (stop.detail if stop else ""),
+            generation_calls=running.calls if running else 0,
+            http_attempts=running.attempts if running else 0,
+            known_tokens=state.known,
+            unresolved_tokens=state.unresolved,
+            carried_tokens=state.carried,
+            ambiguous=sum(seen.last in ("in_flight", "ambiguous") for seen in state.trials.values()),
+        )
 
     def _begin(self) -> None:
         run_dir, fs = self.plan.run_dir, self._world.fs

@@ -45,7 +45,11 @@ def lock_session(fs: Fs, run_dir: Path) -> HeldLock:
     session = _take(fs, run_dir / LOCK, exclusive=True)
     if session is None:
         raise Refusal(f"{run_dir}: another session holds this run; wait for it or stop it")
-    workers = _take(fs, run_dir / WORKERS_LOCK, exclusive=True)
+    try:
+        workers = _take(fs, run_dir / WORKERS_LOCK, exclusive=True)
+    except Refusal:
+        session.release()
+        raise
     if workers is None:
         session.release()
         raise Refusal(
