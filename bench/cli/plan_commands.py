@@ -80,13 +80,12 @@ def plan(  # noqa: PLR0913  (each option is a parameter)
         raise UsageError("--local and --model exclude each other: the local model has a name of its own")
     if out is not None:
         _write(preset, PhaseName(phase), out, model=model, local=local)
-    if not count_tokens:
-        return 0
-    from bench.cli.counting import CountRequest, count_plan  # noqa: PLC0415  (heavy, and only this option needs it)
-
     target = run or out
-    assert target is not None
-    return count_plan(CountRequest(target, mock=mock, local=local, attempts=max_http_attempts, max_rpm=max_rpm))
+    if max_http_attempts is None or target is None:
+        return 0
+    from bench.cli.counting import Choice, count_plan  # noqa: PLC0415  (heavy, and only this option needs it)
+
+    return count_plan(target, Choice(mock, local), attempts=max_http_attempts, max_rpm=max_rpm)
 
 
 def audit(*, run: options.Run) -> int:

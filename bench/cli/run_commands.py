@@ -224,10 +224,10 @@ def preflight(  # noqa: PLR0913  (each option is a parameter)
         )
     if execute:
         options.require_caps({"max_http_attempts": max_http_attempts, "local_token_cap": local_token_cap})
-    from bench.cli.counting import PreflightRequest, try_settings  # noqa: PLC0415  (heavy)
+    from bench.cli.counting import Choice, try_settings  # noqa: PLC0415  (heavy)
 
     caps = (max_http_attempts, local_token_cap)
-    return try_settings(PreflightRequest(out, preset, model=model, mock=mock, local=local, caps=caps))
+    return try_settings(out, Choice(mock, local), preset=preset, model=model, caps=caps)
 
 
 def serve_local(

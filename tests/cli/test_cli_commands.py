@@ -273,3 +273,53 @@ def test_a_live_run_without_a_key_sends_nothing(planned):
     assert code == 4
     assert "OPENAI_API_KEY" in out + err
     assert not (planned / "trials").exists()
+
+
+def test_preflight_through_the_mock(capsys, tmp_path):
+    """One count, one generation; the capabilities say that they are synthetic, for freeze to read."""
+    code, out, err = call(capsys, "preflight", "--out", tmp_path / "pf", "--mock", "--model", "m-1")
+    assert (code, err) == (0, "")
+    assert "asked for m-1, answered by synthetic-mock of m-1" in out
+    seen = json.loads((tmp_path / "pf" / "capabilities.json").read_text())
+    assert (seen["synthetic_mock"], seen["errors"], seen["http_attempts"]) == (True, [], 2)
+
+
+def test_counting_stops_at_its_cap_and_goes_on(capsys, tmp_path):
+    """``plan --count-tokens`` plans, counts up to the cap (exit 6), and counts only the rest the next time."""
+    run = tmp_path / "run"
+    count = ["--count-tokens", "--mock", "--max-http-attempts"]
+    code, out, err = call(capsys, "plan", "--phase", "p0", "--out", run, *count, "15")
+    assert (code, err) == (6, "")
+    assert "counted 15 of 20 prompts" in out
+    code, out, _ = call(capsys, "plan", "--run", run, *count, "15")
+    assert code == 0
+    assert "counted 20 of 20 prompts" in out
+    assert out.endswith("5 HTTP attempts\n")
+
+
+def test_freeze_then_run_with_its_hash(capsys, tmp_path, monkeypatch):
+    """A confirmatory plan: frozen only after its audit, then nothing real is sent under another hash than printed."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # nobody listens there
+    preset = {**json.loads((ROOT / "configs" / "main.json").read_text()), "name": "tiny"}
+    preset["reading"] = {"depths": [2, 4], "fillers": [0], "seeds_per_cell": 2}
+    (tmp_path / "tiny.json").write_text(json.dumps(preset))
+    run, capabilities = tmp_path / "tiny", tmp_path / "pf" / "capabilities.json"
+    assert call(capsys, "plan", "--preset", tmp_path / "tiny.json", "--out", run)[0] == 0
+    assert call(capsys, "preflight", "--preset", tmp_path / "tiny.json", "--out", tmp_path / "pf", "--mock")[0] == 0
+    code, _, err = call(capsys, "freeze", "--run", run, "--capabilities", capabilities)
+    assert (code, "audit" in err) == (4, True)
+    call(capsys, "audit", "--run", run)
+    code, out, err = call(capsys, "freeze", "--run", run, "--capabilities", capabilities)
+    assert (code, err) == (0, "")
+    assert "only --mock may run it" in out
+    freeze_hash = out.split()[-1]
+    assert json.loads((run / "freeze.json").read_text())["mde_pp"] > 0
+    live = ["--execute", "--max-generation-calls", 1, "--max-http-attempts", 2, "--local-token-cap", 99_999]
+    code, out, err = locality("run", "--run", run, *live, "--protocol-hash", "0" * 64, OPENAI_API_KEY="sk-nobody")
+    assert (code, "--protocol-hash: expected the hash that freeze printed" in out + err) == (4, True)
+    code, out, err = locality("run", "--run", run, "--mock", "-n", "1", "--protocol-hash", freeze_hash)
+    assert code == 0, out + err
+    code, out, err = call(capsys, "power", "--run", run, "--families-per-cell", "8", "--wanted-pp", "10")
+    assert code == 0, err
+    assert "8 families per cell (16): detects" in out
+    assert "10 pp: needs" in out
