@@ -69,7 +69,7 @@ class Course:
         halt = self._ledger.enter_block(self._block, self._trial.shares)
         if halt is not None:
             return self._not_sent(halt)
-        self._store.open_folders([trial_id])
+        self._store.open_folders(share.trial for share in self._trial.shares)  # one flush for the whole block
         self._store.save_request(trial_id, self._trial.body)
         self._begin_series()
         closing: tuple[Settle, ...] = ()

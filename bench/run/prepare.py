@@ -38,7 +38,7 @@ def block_trials(
         for (row, request, body), counted in zip(built, known, strict=True)
     )
     return [
-        Trial(row, request, body, body_bytes(count_body(request)), counted, shares)
+        Trial(row, request, body, body_bytes(count_body(request)) if counted is None else b"", counted, shares)
         for (row, request, body), counted in zip(built, known, strict=True)
     ]
 

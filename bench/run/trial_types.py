@@ -24,7 +24,10 @@ class SendingClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One planned trial, ready to be sent. ``shares`` are those of its whole block; ``counted`` is None if unknown."""
+    """One planned trial, ready to be sent. ``shares`` are those of its whole block.
+
+    ``counted`` is None if unknown, and only then is there a ``count_body``.
+    """
 
     row: ScheduleRow
     request: LlmRequest
