@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.plugin import outcomes
+from bench.plugin import outcomes, privacy
 from bench.run.records import EVALUABLE_ENDINGS
 from bench.run.records_io import read_terminal, trial_dir
 from bench.score.blinding import is_blinded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from bench.plan.records import ScheduleRow
@@ -26,7 +26,7 @@ class Written:
 
     table: str
     report: Path | None
-    error: str | None = None
+    error: Sequence[str] = ()
 
 
 NOTHING_WRITTEN = Written("", None)
@@ -66,4 +66,4 @@ def write_results(run_dir: Path) -> Written:
         paths = write_report(run_dir)
         return Written(summary_table(run_dir), paths.report_md)
     except Exception as error:  # noqa: BLE001 - the answers are paid for and on disk; a broken report must not hide that
-        return Written("", None, f"{type(error).__name__}: {error}")
+        return Written("", None, privacy.render(error).splitlines())

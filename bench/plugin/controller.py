@@ -121,7 +121,7 @@ class Controller:
                 pytest_status=int(session.exitstatus),
                 stop_reason=self._end.stop_reason if self._end else None,
                 missing=count_missing(self._evaluation.run_dir, self._judged()),
-                report_failed=self._written.error is not None,
+                report_failed=bool(self._written.error),
             )
         )
 

@@ -30,23 +30,24 @@ def render(error: BaseException) -> str:
     while link is not None:
         frames = traceback.extract_tb(link.__traceback__)
         lines = [f"{_short(frame.filename)}:{frame.lineno}: in {frame.name}\n    {frame.line}" for frame in frames]
-        parts.append("\n".join([*lines, _headline(link)]))
+        parts.append("\n".join([*lines, headline(link)]))
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
     return "\n\nwhich was raised from:\n\n".join(parts)
+
+
+def headline(error: BaseException) -> str:
+    """The kind of error, and its message where that cannot quote a prompt."""
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(error, OSError) or kind.__module__.split(".")[0] == "bench":
+        return f"{name}: {' '.join(str(error).split())[:LONGEST_MESSAGE]}"
+    return f"{name} (message withheld: it may quote a prompt)"
 
 
 def scrub(report: pytest.TestReport, error: BaseException) -> None:
     """Replace what pytest prepared to print for a failed trial item; captured output and logs go too."""
     report.longrepr = render(error)
     report.sections = []
-
-
-def _headline(error: BaseException) -> str:
-    kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    if isinstance(error, OSError) or kind.__module__.split(".")[0] == "bench":
-        return f"{name}: {' '.join(str(error).split())[:LONGEST_MESSAGE]}"
-    return f"{name} (message withheld: it may quote a prompt)"
 
 
 def _short(filename: str) -> str:

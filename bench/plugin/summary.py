@@ -53,7 +53,7 @@ def dry_run(evaluation: Evaluation, *, pending: frozenset[int], arguments: Seque
 
 def after(evaluation: Evaluation, *, written: Written, end: SessionEnd | None) -> list[str]:
     """The summary table, what was spent, why it stopped if it did, and where the report is."""
-    lines = written.table.splitlines()
+    lines = [line for line in written.table.splitlines() if not line.startswith("report: ")]  # it is said last
     if note := NOTES.get(evaluation.backend.kind):
         lines.append(note)
     if end is not None:
@@ -67,7 +67,7 @@ def after(evaluation: Evaluation, *, written: Written, end: SessionEnd | None) -
             detail = f" ({end.stop_detail})" if end.stop_detail else ""
             lines.append(f"stopped: {end.stop_reason}{detail}; the same command goes on where this one stopped")
     if written.error:
-        lines.append(f"no report: {written.error}; the answers are in {evaluation.shown_run_dir}")
+        lines += [f"no report, the answers are in {evaluation.shown_run_dir}; this is a defect here:", *written.error]
     if written.report is not None:
         lines.append(f"report: {evaluation.shown(written.report)}")
     return lines
