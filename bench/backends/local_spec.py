@@ -34,12 +34,15 @@ class ServerOptions:
 
     ``n_threads`` 0 means one thread per core. Each of the ``n_parallel`` slots has a context of its own. ``swa_full``
     keeps the whole attention window, without which a cached prompt prefix could not be reused by this model.
+    ``cache_ram_mib`` holds prefixes of earlier prompts: the trials of one notation, lexicon and example set share most
+    of theirs, and reading a prompt is nearly all of a trial's time on two cores. The price is that an answer can depend
+    on what was asked before (in 40 prompts 2 answers did), as with any provider's prompt cache.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     cache_prompt: bool = True
-    cache_ram_mib: Count = 0
+    cache_ram_mib: Count = 4096
     cont_batching: bool = True
     ctx_shift: bool = False
     fit_params: bool = False
