@@ -65,13 +65,10 @@ class TrialNames:
         )
 
     def declarations(self, schedule: Iterable[ScheduleRow]) -> list[str]:
-        """One ``name: description`` line per marker that only this plan has."""
-        cells = {(f"depth_{row.depth}", f"peak depth {row.depth}") for row in schedule}
-        cells |= {(f"filler_{row.filler}", f"{row.filler} filler lines") for row in schedule}
+        """One ``name: description`` line per marker that is not among the fixed ones."""
         known = {name for name, _ in FIXED_MARKERS}
-        if self.preset not in known:
-            cells.add((self.preset, f"trials of the {self.preset} preset"))
-        return [f"{name}: {text}" for name, text in sorted(cells)]
+        present = {name for row in schedule for name in self.markers(row)} - known
+        return [f"{name}: trials of this plan ({name.replace('_', ' ')})" for name in sorted(present)]
 
 
 def function_name(row: ScheduleRow) -> str:

@@ -22,7 +22,9 @@ from bench.plugin.resolve import resolve_run
 from bench.plugin.selection import Selection
 from bench.plugin.worker import Handoff, install
 from bench.run.interrupt import InterruptStop
-from bench.run.session import ControllerSession, Invocation, Refusal
+from bench.run.jsonl import JsonlDamagedError
+from bench.run.records_io import RunFileError
+from bench.run.session import ControllerSession, Invocation, LedgerDamagedError, Refusal
 from bench.run.status import read_run
 from bench.score.fingerprint import grader_hash
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from bench.plugin.options import Backend
     from bench.plugin.selection import Argument
 
-REFUSALS = (ConfigError, PlanError, Refusal, LocalModelError)
+REFUSALS = (ConfigError, PlanError, Refusal, LocalModelError, LedgerDamagedError, JsonlDamagedError, RunFileError)
 INVOCATION_OPTIONS = (
     *options.CAPS,
     "max_rpm",
@@ -57,7 +59,9 @@ def start(config: pytest.Config, backend: Backend, arguments: Sequence[Argument]
     try:
         _start(config, backend, arguments)
     except REFUSALS as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(" ".join(str(error).split())) from error
+    except OSError as error:
+        raise pytest.UsageError(f"{error.filename}: {error.strerror}; nothing was sent") from error
 
 
 def _start(config: pytest.Config, backend: Backend, arguments: Sequence[Argument]) -> None:

@@ -97,3 +97,15 @@ def test_automatic_worker_numbers_get_a_warning(box: Box) -> None:
     session = box.pytest(*SMOKE_P0, "-n", "auto")
     assert 0 == session.code
     assert "warning: -n auto counts CPUs" in session.text
+
+
+def test_damaged_and_read_only_runs_are_refused_in_a_line(box: Box) -> None:
+    """A broken ledger and a file in the place of the runs folder: the line names the file, no traceback."""
+    assert 0 == box.pytest(*SMOKE_P0, "--mock").code
+    ledger = box.run / "usage-ledger.jsonl"
+    ledger.write_bytes(b"nonsense\n" + ledger.read_bytes())
+    assert "usage-ledger.jsonl" in refused(box, *SMOKE_P0)
+    assert "usage-ledger.jsonl" in refused(box, *SMOKE_P0, "--mock")
+    (box.root / "runs").rename(box.root / "moved")
+    (box.root / "runs").write_text("")
+    assert "runs: File exists" in refused(box, *SMOKE_P0, "--mock")
