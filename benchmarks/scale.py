@@ -1,7 +1,7 @@
 """How each step grows from 720 to 5,120 to 20,480 trials: plan, audit, collection, resume, score, report.
 
-Every step is a command as a user types it, timed as a whole process; answers come from the mock. The last column of each
-row is the growth per trial against the smallest size: about 1 means linear. 20,480 trials are `main` with four
+Every step is a command as a user types it, timed as a whole process; answers come from the mock. The last column of
+each row is the growth per trial against the smallest size: about 1 means linear. 20,480 trials are `main` with four
 replicates.
 
     python benchmarks/scale.py                  # 720 and 5,120: several minutes on two cores
