@@ -170,12 +170,13 @@ def check_nodes(path: Path, node: Any) -> None:
     import yaml  # noqa: PLC0415  as in read_yaml
 
     if isinstance(node, yaml.MappingNode):
-        keys = [str(key.value) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise UsageError(f"{path}: line {node.start_mark.line + 1}: {key!r} is written twice; keep one")
-        for child in (child for pair in node.value for child in pair):
-            check_nodes(path, child)
+        seen: set[str] = set()
+        for key, value in node.value:
+            if str(key.value) in seen:
+                raise UsageError(f"{path}: line {key.start_mark.line + 1}: {key.value!r} is written twice; keep one")
+            seen.add(str(key.value))
+            check_nodes(path, key)
+            check_nodes(path, value)
     elif isinstance(node, yaml.SequenceNode):
         for child in node.value:
             check_nodes(path, child)
@@ -514,7 +515,7 @@ def judge(guards: Guards, iteration: int, *, passed: bool, elapsed_s: float, has
         return "MAX_ITER"
     if over_budget(guards, elapsed_s):
         return "TIMEOUT"
-    if guards.no_progress_k and len(last) == guards.no_progress_k and len(set(last)) == 1:
+    if len(last) == guards.no_progress_k and len(set(last)) == 1:
         return "NO_PROGRESS"
     if guards.escalate_after_iter and iteration >= guards.escalate_after_iter:
         return "ESCALATE"
@@ -876,7 +877,7 @@ def main_replay(path: Path) -> int:
         log = json.loads(path.read_text(encoding="utf-8"))
         wrong = replay(log)
         ended = log["exit"]["reason"] if log["exit"] else "killed before an exit was written"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UsageError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, UsageError) as error:
         raise UsageError(f"{path}: not a run log: {type(error).__name__}: {error}") from None
     report = "\n".join(wrong) or f"holds: {len(log['iterations'])} iterations, {ended}"
     os.write(1, f"{report}\n".encode())  # no buffer, for one that cannot be flushed turns the exit code into 120

@@ -29,6 +29,8 @@ ROWS = {
     "half an iteration": (config_text(max_iter="8.5"), "guards.max_iter"),
     "nothing": (config_text(max_iter=""), "guards.max_iter"),
     "a number in quotes": (config_text(max_iter="'8'"), "guards.max_iter"),
+    "a boolean for seconds": (config_text(budget_seconds="true"), "guards.budget_seconds"),
+    "seconds in quotes": (config_text(budget_seconds="'5'"), "guards.budget_seconds"),
     "negative budget": (config_text(budget_seconds=-1), "guards.budget_seconds"),
     "infinite budget": (config_text(budget_seconds=".inf"), ".inf"),
     "budget not a number": (config_text(budget_seconds=".nan"), ".nan"),
@@ -37,14 +39,14 @@ ROWS = {
     "negative escalation": (config_text(escalate_after_iter=-2), "guards.escalate_after_iter"),
     "command without limit": (config_text(command_seconds=0), "guards.command_seconds"),
     "negative grace": (config_text(kill_grace_seconds=-1), "guards.kill_grace_seconds"),
-    "a guard twice": (config_text().replace("  max_iter: 5\n", "  max_iter: 5\n  max_iter: 6\n"), "max_iter"),
+    "a guard twice": (config_text(max_iter="5\n  max_iter: 6"), "line 3: 'max_iter' is written twice"),
     "a guard twice, quoted": (config_text(max_iter='5\n  "max_iter": 6'), "max_iter"),
     "a guard twice, escaped": (config_text(max_iter='5\n  "max\\x5fiter": 6'), "max_iter"),
     "a guard twice, by merge": (config_text(max_iter="5\n  <<: {max_iter: 2}"), "<<"),
     "a guard outside guards": (config_text() + "max_iter: 9\n", "max_iter"),
     "a section twice": (config_text() + "guards: {max_iter: 9}\n", "guards"),
     "two documents": (config_text() + "---\n" + config_text(), "YAML"),
-    "octal": (config_text(max_iter="010"), "010"),
+    "octal": (config_text(max_iter="010"), "line 2: '010'"),
     "hexadecimal": (config_text(max_iter="0x10"), "0x10"),
     "underscore": (config_text(max_iter="1_000"), "1_000"),
     "sexagesimal": (config_text(budget_seconds="1:30"), "1:30"),
@@ -61,7 +63,7 @@ ROWS = {
     "null": (config_text(revise="~"), "~"),
     "a tag": (config_text(max_iter="!!int '5'"), "tags"),
     "a tag that runs code": (config_text(max_iter="!!python/object/apply:os.getcwd []"), "tags"),
-    "an anchor": (config_text(max_iter="&five 5"), "anchors"),
+    "an anchor": (config_text(max_iter="&five 5"), "line 2: tags, anchors"),
     "a billion laughs": ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "anchors"),
     "a sequence as a key": (config_text() + "? [a, b]\n: c\n", "YAML"),
     "a number as a key": (config_text() + "1: c\n", "unknown key 1"),
@@ -69,6 +71,8 @@ ROWS = {
     "one glob, no list": (config_text(state_paths="src"), "state_paths"),
     "a blank glob": (config_text(state_paths="['']"), "state_paths"),
     "a number for a glob": (config_text(state_paths="[3]"), "state_paths"),
+    "an octal number in a list": (config_text(state_paths="[010]"), "plain decimal"),
+    "many lists, none of them deep": (config_text(state_paths=f"[{'[a], ' * 40}]"), "state_paths: expected"),
     "a glob that is no file name": (config_text(state_paths='["\\ud800"]'), "state_paths"),
     "a log that is no file name": (config_text(log='"\\ud800"'), "run_log.path"),
     "a page that is no file name": (config_text(page='"a\\0b"'), "episodic_memory_page"),
@@ -84,6 +88,7 @@ ROWS = {
     "a list": ("[]", "mapping"),
     "empty": ("", "mapping"),
     "control character": ("\0", "YAML"),
+    "another encoding": (config_text() + "# é", "YAML"),
     "deep flow": ("[" * 60_000, "nested"),
     "deep blocks": ("- " * 30_000, "nested"),
     "huge": (config_text() + "# " + "x" * 100_000, "larger"),
@@ -94,7 +99,7 @@ ROWS = {
 def test_a_hostile_configuration_is_refused_by_name(tmp_path, monkeypatch, capfd, row):
     """Exit 64 in one line that names the thing; neither verify nor log nor page was touched."""
     text, named = ROWS[row]
-    (tmp_path / "config.yaml").write_text(text)
+    (tmp_path / "config.yaml").write_bytes(text.encode("latin-1"))
     assert named in refused(tmp_path, monkeypatch, capfd, "--config", "config.yaml", "--verify", "touch ran")
 
 
@@ -113,6 +118,12 @@ def test_a_section_that_is_missing_is_never_made_up(tmp_path, monkeypatch, capfd
     text = config_text().replace(f"{key}:", f"# {key}:").replace("\n  ", "\n  # " if key == "guards" else "\n  ")
     (tmp_path / "config.yaml").write_text(text)
     assert f"{key}" in refused(tmp_path, monkeypatch, capfd, "--config", "config.yaml", "--verify", "touch ran")
+
+
+def test_the_smallest_values_are_accepted():
+    """One iteration, everything that may be off switched off, no grace."""
+    smallest = GUARDS | {"max_iter": 1, "command_seconds": 0.001, "kill_grace_seconds": 0}
+    assert smallest == runner.asdict(runner.make_guards(smallest))
 
 
 def test_a_flag_does_not_make_a_broken_configuration_acceptable(folder, monkeypatch, capfd):
@@ -268,7 +279,7 @@ def test_selftest_on_a_bare_interpreter_writes_only_in_its_folder(tmp_path):
         ("if passed:", "if passed and iteration > 50:"),
         ("if iteration >= guards.max_iter:", "if iteration >= guards.max_iter + 1:"),
         ("return guards.budget_seconds > 0 and", "return guards.budget_seconds > 100 and"),
-        ("if guards.no_progress_k and", "if guards.no_progress_k > 100 and"),
+        ("if len(last) == guards.no_progress_k and", "if len(last) == guards.no_progress_k > 100 and"),
         ("if guards.escalate_after_iter and", "if guards.escalate_after_iter > 100 and"),
     ],
 )

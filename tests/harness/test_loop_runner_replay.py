@@ -55,6 +55,7 @@ def test_a_true_log_holds(logs, name):
         ("MAX_ITER", ("iterations", 1, "iteration"), 3),
         ("MAX_ITER", ("iterations", 0, "guards", "max_iter"), 1),
         ("MAX_ITER", ("iterations", 1, "elapsed_s"), 0),
+        ("MAX_ITER", ("iterations", 0, "state_hash"), "0" * 64),
         ("MAX_ITER", ("exit", "reason"), "ESCALATE"),
         ("MAX_ITER", ("exit", "reason"), "STOPPED"),
         ("MAX_ITER", ("exit", "reason"), "a\x1b[31m\nb\ud800"),
@@ -90,11 +91,28 @@ def test_a_stopped_log_names_a_signal(logs, reason, code, holds):
     assert holds is (runner.replay(log) == [])
 
 
+def test_a_stop_signal_may_come_after_the_budget(logs):
+    """Both were true: the signal, which is looked at first, names the exit."""
+    log = json.loads(logs["TIMEOUT"])
+    log["exit"].update(reason="STOPPED", code=130)
+    assert [] == runner.replay(log)
+
+
+def test_a_clock_may_stand_still_but_not_run_backwards(logs):
+    """Two records at one time hold: a coarse clock writes them."""
+    log = json.loads(logs["MAX_ITER"])
+    for record in (*log["iterations"], log["exit"]):
+        record["elapsed_s"] = 1.0
+    assert [] == runner.replay(log)
+
+
 def test_a_log_that_goes_on_after_its_end_is_found_out(logs):
     """No iteration can follow the one that ended the loop."""
     log = json.loads(logs["SUCCESS"])
-    log["iterations"].append(log["iterations"][0] | {"iteration": 3, "elapsed_s": log["iterations"][1]["elapsed_s"]})
-    assert "iteration 3 stands after the loop had to end with SUCCESS" in runner.replay(log)
+    first, second = log["iterations"]
+    log["iterations"] += [first | {"iteration": number, "elapsed_s": second["elapsed_s"]} for number in (3, 4)]
+    expected = [f"iteration {number} stands after the loop had to end with SUCCESS" for number in (3, 4)]
+    assert expected == runner.replay(log)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +135,11 @@ def test_a_log_that_goes_on_after_its_end_is_found_out(logs):
         (("exit", "elapsed_s"), None),
     ],
 )
-def test_a_log_of_another_shape_is_refused(folder, logs, path, value):
+def test_a_log_of_another_shape_is_refused(folder, capfd, logs, path, value):
     """64 in one line: it is no run log."""
     (folder / "log.json").write_text(json.dumps(changed(logs["NO_PROGRESS"], path, value)))
     assert 64 == runner.main(["replay", str(folder / "log.json")])
+    assert "not a run log" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"config": 3}', "\x00", "[" * 100_000, "\ud800"])
