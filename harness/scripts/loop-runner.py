@@ -547,8 +547,9 @@ Created and appended to by loop-runner.py; safe to read, prune and commit.
 
 def broken_page(page: str) -> str | None:
     """Why ``page`` is no lesson page, or None: it needs closed front matter of ``key: value`` lines and an Origin."""
-    head, closed, body = page.replace("\r\n", "\n").removeprefix("---\n").partition("\n---\n")
-    if not page.startswith("---") or not closed:
+    page = page.replace("\r\n", "\n")
+    head, closed, body = page.removeprefix("---\n").partition("\n---\n")
+    if not page.startswith("---\n") or not closed:
         return "no front matter between two '---' lines"
     for line in head.split("\n"):
         if line.strip() and not re.match(r"[ #-]|[A-Za-z_][\w-]*:( |$)", line):
@@ -562,8 +563,8 @@ def check_page(path: Path) -> None:
 
     try:
         page = path.read_text(encoding="utf-8")
-        why = broken_page(page) if page else None
-        if page and not why and not isinstance(yaml.safe_load(page.split("\n---\n")[0]), dict):
+        why = broken_page(page) if page else None  # an empty one is filled
+        if page and why is None and not isinstance(yaml.safe_load(page.partition("\n---\n")[0]), dict):
             why = "front matter is no mapping"
     except FileNotFoundError:
         return

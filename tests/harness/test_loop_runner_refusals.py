@@ -182,13 +182,46 @@ def test_without_a_yaml_reader_a_loop_is_refused(folder):
     "page",
     [b"no front matter\n", b"---\ntitle: x\n", b"---\n{broken\n---\n\n## Origin\n", b"---\na: b\n---\n",
      b"---\na: [b\n---\n## Origin\n", b"---\na: b\n---\n## Originally\n", b"---\n# only a comment\n---\n## Origin\n",
-     b"---\na: \xff\n---\n## Origin\n", b"---\na: b\n## Origin\n"],
+     b"---\na: " + b"[" * 5000 + b"\n---\n## Origin\n", b"---\na: \xff\n---\n## Origin\n", b"---\na: b\n## Origin\n"],
 )  # fmt: skip
 def test_a_page_with_broken_front_matter_is_refused_and_left_alone(folder, monkeypatch, capfd, page):
     """The page keeps its bytes."""
     (folder / "page.md").write_bytes(page)
     line = refused(folder, monkeypatch, capfd, "--config", "config.yaml", "--verify", "touch ran")
     assert (True, page) == ("page.md" in line, (folder / "page.md").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        ("---\na: b\n\n# why\nc:\n  - d\n- e\nf_1-x: g\n---\n\n## Origin\n", None),
+        (runner.PAGE_HEADER, None),
+        ("--- \na: b\n---\n## Origin\n", "no front matter between two '---' lines"),
+        ("a: b\n---\n## Origin\n", "no front matter between two '---' lines"),
+        ("---\na: b\n## Origin\n", "no front matter between two '---' lines"),
+        ("---\na b\n---\n## Origin\n", "front matter line 'a b' is no 'key: value'"),
+        ("---\na:b\n---\n## Origin\n", "front matter line 'a:b' is no 'key: value'"),
+        ("---\n## Origin\n---\n", "no '## Origin' section"),
+        ("---\na: b\n---\n### Origin\n", "no '## Origin' section"),
+    ],
+)
+def test_what_a_lesson_page_is(page, why):
+    """Closed front matter of plain keys and a section of that very name; checked without a YAML reader too."""
+    assert why == runner.broken_page(page)
+
+
+def test_a_page_brings_its_folders_along(folder):
+    """Folders on the way to it are made on first need."""
+    (folder / "config.yaml").write_text(config_text(page="notes/of/page.md", max_iter=1))
+    loop(folder, "--verify", "false")
+    assert ["page.md"] == names(folder / "notes" / "of")
+
+
+def test_an_empty_page_is_filled(folder):
+    """It is no broken one: it gets front matter and Origin with the first lesson."""
+    (folder / "page.md").touch()
+    assert 2 == loop(folder, "--verify", "false", "--max-iter", "1").returncode
+    assert (folder / "page.md").read_text().startswith(runner.PAGE_HEADER + "- ")
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
