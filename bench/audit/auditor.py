@@ -19,12 +19,11 @@ from bench.audit.prompt_text import LayoutError
 from bench.audit.reported import FamilyStatistics, report_sizes
 from bench.data.gold import read_gold
 from bench.lang.errors import OracleError
-from bench.lang.lexicon import lexicon_for
-from bench.lang.syntax import NOTATIONS, RenderSpec
 from bench.plan.errors import PlanError
 from bench.plan.manifest import read_manifest
 from bench.plan.plan_files import Plan
 from bench.prompt.build import build_request
+from bench.prompt.episode import render_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
 
     from bench.audit.findings import AuditRow
     from bench.data.gold_row import GoldRow
+    from bench.lang.syntax import RenderSpec
     from bench.llm.model import LlmRequest
-    from bench.plan.records import ScheduleRow
+    from bench.plan.records import ScheduleRow, Syntax
 
 AUDIT_FILE = "audit.json"
 SCHEMA = "syntax-locality-icl/audit/1"
@@ -149,7 +149,9 @@ def _audit_case(
 def _audit_families(plan: Plan, findings: Findings) -> FamilyStatistics:
     protocol = plan.typed_protocol
     config = protocol.preset_config()
-    audit = FamilyAudit(protocol.preset, config.hand_made is not None, config.tasks_of(protocol.phase))
+    audit = FamilyAudit(
+        config.families_of or protocol.preset, config.hand_made is not None, config.tasks_of(protocol.phase)
+    )
     specs = _specs_by_family(plan)
     statistics = FamilyStatistics()
     for family_id in plan.family_ids():
@@ -166,10 +168,13 @@ def _audit_families(plan: Plan, findings: Findings) -> FamilyStatistics:
 
 def _specs_by_family(plan: Plan) -> dict[str, tuple[RenderSpec, ...]]:
     """Every notation and lexicon in which a family is written somewhere."""
-    words: dict[str, dict[tuple[str, int | None], None]] = {}
+    words: dict[str, dict[tuple[Syntax, int | None], str]] = {}
     for row in plan.schedule:
-        words.setdefault(row.family_id, {})[row.syntax, row.lexicon_set] = None
+        words.setdefault(row.family_id, {}).setdefault((row.syntax, row.lexicon_set), row.case_id)
     return {
-        family_id: tuple(RenderSpec(NOTATIONS[syntax], lexicon_for(number)) for syntax, number in pairs)
+        family_id: tuple(
+            render_spec(*pair, style=plan.prompt_style, aliases=plan.case(case_id).aliases)
+            for pair, case_id in pairs.items()
+        )
         for family_id, pairs in words.items()
     }

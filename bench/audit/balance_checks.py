@@ -162,6 +162,6 @@ def _renamed(text: str, lexicon_set: int | None, *, table: bool) -> str:
     words = dict(zip(NATURAL.words, lexicon_for(lexicon_set).words, strict=True))
     lines = []
     for line in text.split("\n"):
-        is_row = table and "  " in line
+        is_row = table and "  " in line.lstrip(" ")
         lines.append(line if is_row else " ".join(words.get(word, word) for word in line.split(" ")))
     return "\n".join(lines)

@@ -12,11 +12,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bench.audit.prompt_text import parsed_example
-from bench.data.terms import SYNTAXES, TASKS
+from bench.data.aliases import aliases_of
+from bench.data.terms import ALL_SYNTAXES, CHECK_SYNTAX, TASKS
 from bench.lang.ast import Let, Nop, Program
 from bench.lang.errors import OracleError
 from bench.lang.event_oracle import observe_parsed
-from bench.lang.events import Open, ParsedPrefix
+from bench.lang.events import Close, Open, ParsedPrefix
 from bench.lang.reference_oracle import observe
 from bench.lang.tree import program_from_json
 from bench.lang.walk import events_of
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
     from bench.lang.ast import Observation
     from bench.lang.events import Event
 
-EXAMPLES = 8
-
 _VALUE = re.compile(r"\b[0-9]{4}\b")
 _FORBIDDEN = re.compile(
-    r"[<>]|\.\.\.|\b(?:" + "|".join((*SYNTAXES, *TASKS, "before_close", "after_close", "gold", "condition")) + r")\b"
+    r"[<>]|\.\.\.|\b(?:"
+    + "|".join((*ALL_SYNTAXES, *TASKS, "before_close", "after_close", "gold", "condition"))
+    + r")\b"
 )
+_BLOCK_NAME = re.compile(r"\bn_[a-z]{8}\b")
+_EQUALLY_LONG: tuple[Syntax, ...] = ("named_end", "padded_end", CHECK_SYNTAX)
 _NOTATION_LINES = ("Opening line of a block: ", "Closing line of the innermost open block: ")
 
 
@@ -133,7 +136,7 @@ def gold_stands_once(evidence: CaseEvidence, findings: Findings) -> None:
     if evidence.case.task != "scope_lookup" or gold is None or gold.value is None:
         return
     for syntax, prompt in evidence.prompts.items():
-        lines = [line for line in prompt.text.test.split("\n") if str(gold.value) in line]
+        lines = [line.lstrip(" ") for line in prompt.text.test.split("\n") if str(gold.value) in line]
         own = f"{prompt.spec.lexicon.let} {evidence.family.variable} {gold.value}"
         test = prompt.test
         holds = lines == [own] and isinstance(test, ParsedPrefix) and _hangs_on(test, gold.value)
@@ -159,11 +162,15 @@ def nothing_leaks(evidence: CaseEvidence, findings: Findings) -> None:
 
 
 def examples_are_right(evidence: CaseEvidence, findings: Findings) -> None:
-    """Each example's answer is what the event oracle sees, or for T3 the table's program; there are eight."""
+    """As many examples as planned, each answered as the event oracle sees it, or for T3 with the table's program."""
     for syntax, prompt in evidence.prompts.items():
         words = (syntax, evidence.case.lexicon_set)
         right = [_is_right(source, answer, evidence.case.task, words) for source, answer in prompt.text.examples]
-        findings.must("eight examples with right answers", right == [True] * EXAMPLES, f"{evidence.name} {syntax}")
+        findings.must(
+            "planned number of examples, with right answers",
+            right == [True] * evidence.style.shots,
+            f"{evidence.name} {syntax}",
+        )
 
 
 @lru_cache(maxsize=16384)
@@ -205,14 +212,59 @@ def requests_are_planned(evidence: CaseEvidence, findings: Findings) -> None:
 
 
 def terminators_are_equally_long(evidence: CaseEvidence, findings: Findings) -> None:
-    """Every closing line of padded_end has as many characters as that of named_end."""
-    if not {"named_end", "padded_end"} <= evidence.prompts.keys():
+    """Every closing line of padded_end, and of misnamed_end, has as many characters as that of named_end."""
+    lengths = {
+        syntax: [len(line) for line in _program_text(evidence.prompts[syntax]).split("\n")]
+        for syntax in _EQUALLY_LONG
+        if syntax in evidence.prompts
+    }
+    for syntax in _EQUALLY_LONG[1:]:
+        if {"named_end", syntax} <= lengths.keys():
+            holds = lengths["named_end"] == lengths[syntax]
+            findings.must(f"terminators of named_end and {syntax} are equally long", holds, evidence.name)
+
+
+def wrong_names_are_wrong(evidence: CaseEvidence, findings: Findings) -> None:
+    """Manipulation check: every closing line bears a name that no block of the prompt has and no other line bears."""
+    prompt = evidence.prompts.get(CHECK_SYNTAX)
+    if prompt is None:
         return
-    named, padded = (
-        [len(line) for line in _program_text(evidence.prompts[syntax]).split("\n")]
-        for syntax in ("named_end", "padded_end")
-    )
-    findings.must("terminators of named_end and padded_end are equally long", named == padded, evidence.name)
+    kept = evidence.case.aliases == aliases_of(evidence.family)
+    findings.must("wrong names are those of the family", kept, evidence.name)
+    for source in (*(source for source, _ in prompt.text.examples), prompt.text.test):
+        found = Counter(_BLOCK_NAME.findall(source))
+        end = prompt.spec.lexicon.end
+        closing = [line.split()[-1] for line in source.split("\n") if line.split()[:1] == [end]]
+        fresh = all(found[name] == 1 and prompt.request.input[0].content.count(name) == 1 for name in closing)
+        findings.must("wrong names stand once in a prompt, each in one closing line", fresh, evidence.name)
+
+
+def style_is_as_planned(evidence: CaseEvidence, findings: Findings) -> None:
+    """Every level of every shown program is indented as the preset says, and its blocks are of the one planned kind."""
+    for syntax, prompt in evidence.prompts.items():
+        sources = [prompt.text.test, *(source for source, _ in prompt.text.examples)]
+        shown = list(zip((prompt.test, *(asked for asked, _ in prompt.examples)), sources, strict=True))
+        offender = f"{evidence.name} {syntax}"
+        prefixes = [(asked, source) for asked, source in shown if isinstance(asked, ParsedPrefix)]
+        indented = all(_indents(source) == _levels(asked, evidence.style.indent) for asked, source in prefixes)
+        findings.must("levels are indented as planned", indented, offender)
+        if (kind := evidence.style.kind) is not None:
+            one = all(e.kind == kind for asked, _ in shown for e in _events(asked) if isinstance(e, Open))
+            findings.must("blocks are of the planned kind", one, offender)
+
+
+def _indents(source: str) -> list[int]:
+    return [len(line) - len(line.lstrip(" ")) for line in source.splitlines()]
+
+
+def _levels(prefix: ParsedPrefix, indent: int) -> list[int]:
+    """The spaces before each line of a prefix, its probe last."""
+    level, spaces = 0, []
+    for event in prefix.events:
+        level -= isinstance(event, Close)
+        spaces.append(indent * level)
+        level += isinstance(event, Open)
+    return [*spaces, indent * level]
 
 
 def _program_text(prompt: PromptEvidence) -> str:
@@ -233,4 +285,6 @@ CASE_CHECKS = (
     examples_are_strangers,
     requests_are_planned,
     terminators_are_equally_long,
+    wrong_names_are_wrong,
+    style_is_as_planned,
 )

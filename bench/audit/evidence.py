@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.audit.prompt_text import LayoutError, PromptText, parsed_example, read_prefix, read_table, split_prompt
-from bench.lang.lexicon import lexicon_for
-from bench.lang.syntax import NOTATIONS, RenderSpec
 from bench.prompt.build import request_sha256
+from bench.prompt.episode import render_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,9 +18,11 @@ if TYPE_CHECKING:
     from bench.data.terms import Syntax
     from bench.lang.ast import Program
     from bench.lang.events import ParsedPrefix
+    from bench.lang.syntax import RenderSpec
     from bench.llm.model import LlmRequest
     from bench.plan.plan_files import Plan
     from bench.plan.records import ScheduleRow
+    from bench.prompt.style import PromptStyle
 
 Build = "Callable[[Plan, ScheduleRow], LlmRequest]"
 
@@ -47,6 +48,7 @@ class CaseEvidence:
     family: Family
     gold: GoldRow | None
     prompts: Mapping[Syntax, PromptEvidence]
+    style: PromptStyle
 
     @property
     def name(self) -> str:
@@ -64,13 +66,13 @@ def gather(
     """
     case = plan.case(rows[0].case_id)
     prompts = {row.syntax: _prompt(plan, row, case, build) for row in rows}
-    return CaseEvidence(case, plan.family(case.family_id), gold.get(case.case_id), prompts)
+    return CaseEvidence(case, plan.family(case.family_id), gold.get(case.case_id), prompts, plan.prompt_style)
 
 
 def _prompt(
     plan: Plan, row: ScheduleRow, case: Case, build: Callable[[Plan, ScheduleRow], LlmRequest]
 ) -> PromptEvidence:
-    spec = RenderSpec(NOTATIONS[row.syntax], lexicon_for(row.lexicon_set))
+    spec = render_spec(row.syntax, row.lexicon_set, style=plan.prompt_style, aliases=case.aliases)
     request = build(plan, row)
     try:
         text = split_prompt(request.instructions, request.input[0].content, row.task)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bench.data.terms import WRITING_TASK
+from bench.data.aliases import aliases_of
+from bench.data.terms import CHECK_SYNTAX, WRITING_TASK
 from bench.lang.errors import ParseError
 from bench.lang.lexicon import lexicon_for
 from bench.lang.parse import parse_prefix, parse_program
-from bench.lang.syntax import NOTATIONS, RenderSpec
+from bench.lang.syntax import ALL_NOTATIONS, RenderSpec
 from bench.prompt.ast_table import TableError, parse_table
+from bench.prompt.examples import example_bank
 
 if TYPE_CHECKING:
     from bench.data.terms import Syntax, Task
@@ -37,10 +39,10 @@ class PromptText:
 
 
 def split_prompt(instructions: str, message: str, task: Task) -> PromptText:
-    """The parts of a prompt; LayoutError if it is laid out otherwise."""
-    head, found_examples, rest = message.partition("\n\nEXAMPLES\n")
-    examples, found_test, test = rest.rpartition("\n\nTEST\n")
-    if not (head.startswith("SYNTAX\n") and found_examples and found_test):
+    """The parts of a prompt, which may have no example; LayoutError if it is laid out otherwise."""
+    before, found_test, test = message.rpartition("\n\nTEST\n")
+    head, found_examples, examples = before.partition("\n\nEXAMPLES\n")
+    if not (head.startswith("SYNTAX\n") and found_test):
         raise LayoutError("expected the sections SYNTAX, EXAMPLES and TEST in this order")
     label = _label(task)
     if not (test.startswith(label) and test.endswith("\nAnswer:")):
@@ -48,7 +50,7 @@ def split_prompt(instructions: str, message: str, task: Task) -> PromptText:
     return PromptText(
         instructions=instructions,
         syntax=tuple(head.split("\n")[1:]),
-        examples=_split_examples(examples, task),
+        examples=_split_examples(examples, task) if found_examples else (),
         test=test.removeprefix(label).removesuffix("Answer:"),
     )
 
@@ -76,10 +78,19 @@ def parsed_example(source: str, answer: str, task: Task, words: tuple[Syntax, in
 
     ``words`` are the notation and the number of the nonce set (None for the natural words).
     """
-    spec = RenderSpec(NOTATIONS[words[0]], lexicon_for(words[1]))
+    spec = RenderSpec(ALL_NOTATIONS[words[0]], lexicon_for(words[1]), aliases=_example_aliases(task, words[0]))
     if task == WRITING_TASK:
         return read_table(source), read_program(answer + "\n", spec)
     return read_prefix(source, spec), answer
+
+
+@lru_cache(maxsize=32)
+def _example_aliases(task: Task, syntax: Syntax) -> dict[str, str]:
+    """The wrong names of all blocks in a task's bank; empty for the notations that do not use them."""
+    if syntax != CHECK_SYNTAX:
+        return {}
+    families = [example.family for examples in example_bank(task) for example in examples]
+    return {name: alias for family in families for name, alias in aliases_of(family).items()}
 
 
 def read_prefix(text: str, spec: RenderSpec) -> ParsedPrefix:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.data.aliases import aliases_of
 from bench.data.java_random import JavaRandom
 from bench.data.seeds import Purpose, child_seed, namespace
 from bench.data.structure import lookup_kind_at
 from bench.data.terms import WRITING_TASK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bench.data.family import Family
     from bench.data.terms import Lexical, Task, View
@@ -26,7 +27,10 @@ SETS = 8
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question about a family. It has no answer: see `bench.data.gold`. Whole programs have no ``cut``."""
+    """One question about a family. It has no answer: see `bench.data.gold`. Whole programs have no ``cut``.
+
+    ``aliases`` are the wrong names of the manipulation check, by block name; None where it is not planned.
+    """
 
     case_id: str
     family_id: str
@@ -36,6 +40,7 @@ class Case:
     lexicon_set: int | None
     example_set: int
     cut: CutPoint | None
+    aliases: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +74,32 @@ def _permutation(master_seed: int, preset: str, purpose: Purpose, cell: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What is asked of every family: tasks, views of the reading tasks and regimes, each in the order of the cases."""
+    """What is asked of every family: tasks, views of the reading tasks and regimes, each in the order of the cases.
+
+    ``misnamed``: every case also keeps wrong names for its blocks.
+    """
 
     tasks: Sequence[Task]
     views: Sequence[View]
     regimes: Sequence[Lexical]
+    misnamed: bool = False
 
 
 def expand_family(family: Family, choice: SetChoice, questions: Questions) -> list[Case]:
     """The cases of ``family``, by task, regime and view."""
+    aliases = aliases_of(family) if questions.misnamed else None
     return [
-        _case(family, choice, task, (regime, view))
+        _case(family, choice, (task, regime, view), aliases)
         for task in questions.tasks
         for regime in questions.regimes
         for view in (("program",) if task == WRITING_TASK else questions.views)
     ]
 
 
-def _case(family: Family, choice: SetChoice, task: Task, where: tuple[Lexical, View]) -> Case:
-    lexical, view = where
+def _case(
+    family: Family, choice: SetChoice, what: tuple[Task, Lexical, View], aliases: Mapping[str, str] | None
+) -> Case:
+    task, lexical, view = what
     lexicon_set = choice.lexicon_set if lexical == "nonce" else None
     regime = lexical if lexicon_set is None else f"{lexical}{lexicon_set}"
     return Case(
@@ -99,6 +111,7 @@ def _case(family: Family, choice: SetChoice, task: Task, where: tuple[Lexical, V
         lexicon_set=lexicon_set,
         example_set=choice.example_set,
         cut=cut_of(family, view),
+        aliases=aliases,
     )
 
 

@@ -17,7 +17,7 @@ from bench.lang.ast import CutPoint, Kind, Let, Nop, Program, Scope
 from bench.lang.names import MAX_VALUE, MIN_VALUE, VARIABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bench.data.family import TaskGroup
     from bench.data.structure import Structure
@@ -98,11 +98,13 @@ def draw_values(count: int, random: JavaRandom) -> list[int]:
     return list(values)
 
 
-def draw_names(prefix: str, count: int, random: JavaRandom) -> list[str]:
-    """``count`` distinct names: ``prefix`` and eight letters; a repeated draw is drawn again."""
+def draw_names(prefix: str, count: int, random: JavaRandom, *, without: Sequence[str] = ()) -> list[str]:
+    """``count`` distinct names, none of ``without``: ``prefix`` and eight letters; a repeated draw is drawn again."""
     names: dict[str, None] = {}
     while len(names) < count:
-        names[prefix + "".join(_LETTERS[random.next_int(26)] for _ in range(8))] = None
+        name = prefix + "".join(_LETTERS[random.next_int(26)] for _ in range(8))
+        if name not in without:
+            names[name] = None
     return list(names)
 
 

@@ -1,6 +1,7 @@
-"""The five notations, as data: another notation is another entry of `NOTATIONS` and a golden file, no code.
+"""The notations, as data: another notation is another entry and a golden file, no code.
 
-Nothing is rendered or parsed here; `render`, `parse` and `prose` read these templates.
+`NOTATIONS` holds the five that are compared, `CHECKS` the one that only the manipulation check uses, `ALL_NOTATIONS`
+both. Nothing is rendered or parsed here; `render`, `parse` and `prose` read these templates.
 
 A template is a line of words. ``<kind>`` and ``<name>`` are the block's own, ``<end>`` is the lexicon's word,
 ``<alias>`` is the name that `RenderSpec.aliases` gives for the block's name; every other word stands for itself.
@@ -82,6 +83,18 @@ NOTATIONS: Mapping[str, Notation] = MappingProxyType(
         )
     }
 )
+
+MISNAMED = Notation(
+    name="misnamed_end",
+    opener="<kind> <name>",
+    closer="<end> <kind> <alias>",
+    closing_note="The closing line repeats the KIND of the block that it closes. OTHER is a name that no block has.",
+)
+"""Named ends whose name is well-formed and wrong. It belongs to no comparison of the experiment: it checks whether
+names are read. `RenderSpec.aliases` says which name stands in the place of each block's own."""
+
+CHECKS: Mapping[str, Notation] = MappingProxyType({MISNAMED.name: MISNAMED})
+ALL_NOTATIONS: Mapping[str, Notation] = MappingProxyType({**NOTATIONS, **CHECKS})
 
 
 @dataclass(frozen=True, slots=True)

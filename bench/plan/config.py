@@ -13,14 +13,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bench.data.seeds import SEED_MAX, SEED_MIN
-from bench.data.terms import SYNTAXES, TASKS, WRITING_TASK, Lexical, Syntax, Task, View
+from bench.data.terms import ALL_SYNTAXES, CHECK_SYNTAX, SYNTAXES, TASKS, WRITING_TASK, Lexical, Syntax, Task, View
 from bench.plan.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONFIG_DIR = Path(__file__).parents[2] / "configs"
-PRESETS = ("smoke", "pilot", "main", "hard")
+PRESETS = (
+    "smoke",
+    "pilot",
+    "main",
+    "hard",
+    "misnamed",
+    "effort_none",
+    "effort_medium",
+    "indent_2",
+    "shots_0",
+    "shots_2",
+    "shots_16",
+    "all_func",
+)
 DEFAULT_MODEL = "gpt-5.6-terra"
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
@@ -123,7 +136,11 @@ class StopRule(Strict):
 
 
 class PresetConfig(Strict):
-    """One preset: either a grid of generated families or hand-made cases."""
+    """One preset: either a grid of generated families or hand-made cases.
+
+    ``families_of`` names the preset whose families are asked about: the same programs, sets and ids, so that two runs
+    can be compared pair by pair. ``kinds`` makes every block of one kind. None stands in no file and changes no hash.
+    """
 
     name: Annotated[str, Field(pattern=f"^{_NAME.pattern}$")]
     confirmatory: bool = False
@@ -133,8 +150,10 @@ class PresetConfig(Strict):
     lexical: Annotated[list[Lexical], Field(min_length=1), AfterValidator(_distinct)]
     syntaxes: Annotated[list[Syntax], Field(min_length=2), AfterValidator(_distinct)] = list(SYNTAXES)
     replicates: Annotated[int, Field(ge=1, le=100)] = 1
-    few_shot_count: Literal[8] = 8
-    indentation: Literal["none"] = "none"
+    few_shot_count: Literal[0, 2, 8, 16] = 8
+    indentation: Literal["none", "two_spaces"] = "none"
+    kinds: Literal["func"] | None = None
+    families_of: Annotated[str, Field(pattern=f"^{_NAME.pattern}$")] | None = None
     reading: Grid | None = None
     writing: WritingGrid | None = None
     hand_made: list[HandMadeCase] | None = None
@@ -156,6 +175,21 @@ class PresetConfig(Strict):
             raise ValueError(f"the name {self.name} is already a marker; choose another")
         return self
 
+    @model_validator(mode="after")
+    def _factors_fit_the_families(self) -> Self:
+        if CHECK_SYNTAX in self.syntaxes and WRITING_TASK in self.tasks:
+            raise ValueError(f"{CHECK_SYNTAX} is for reading: take {WRITING_TASK} out of tasks")
+        if self.hand_made is not None and (self.kinds or self.families_of):
+            raise ValueError("hand-made cases stand alone: no kinds, no families_of")
+        if self.confirmatory and self.families_of is not None:
+            raise ValueError("a confirmatory preset asks about families of its own: no families_of")
+        return self
+
+    @property
+    def family_space(self) -> str:
+        """The preset under whose name families and their sets are drawn."""
+        return self.families_of or self.name
+
     def tasks_of(self, phase: Phase) -> list[Task]:
         """The tasks that are planned: p0 is the first one alone, whatever the preset lists."""
         return [task for task in self.tasks if phase == "p1" or task == TASKS[0]]
@@ -166,7 +200,7 @@ class PresetConfig(Strict):
         return ["before_close", "after_close"] if self.include_before_close else ["after_close"]
 
 
-_RESERVED = frozenset({"p0", "p1", "natural", "nonce", "program", "before_close", "after_close", *TASKS, *SYNTAXES})
+_RESERVED = frozenset({"p0", "p1", "natural", "nonce", "program", "before_close", "after_close", *TASKS, *ALL_SYNTAXES})
 
 
 class LocalSection(Strict):

@@ -9,7 +9,9 @@ from bench.data.dataset import Cells, draw_families
 from bench.data.expand import Case, Questions, SetChoice, expand_family, set_choices
 from bench.data.generate import GenerationError
 from bench.data.hand_made import HandMadeError, hand_made_family
-from bench.data.terms import WRITING_TASK
+from bench.data.terms import CHECK_SYNTAX, WRITING_TASK
+from bench.data.uniform import with_one_kind
+from bench.lang.ast import Kind
 from bench.plan.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,12 +69,15 @@ def _generated(config: PresetConfig, tasks: list[Task]) -> Iterator[Draft]:
 
 
 def _drawn(config: PresetConfig, group: TaskGroup, grid: Grid) -> list[tuple[Family, SetChoice]]:
-    cells = Cells(config.name, group, grid.depths, grid.fillers, grid.seeds_per_cell)
-    return list(draw_families(cells, int(config.master_seed)))
+    cells = Cells(config.family_space, group, grid.depths, grid.fillers, grid.seeds_per_cell)
+    drawn = draw_families(cells, int(config.master_seed))
+    if config.kinds is None:
+        return list(drawn)
+    return [(with_one_kind(family, Kind(config.kinds)), choice) for family, choice in drawn]
 
 
 def _expanded(config: PresetConfig, tasks: list[Task], families: list[tuple[Family, SetChoice]]) -> Draft:
-    questions = Questions(tasks, config.views, config.lexical)
+    questions = Questions(tasks, config.views, config.lexical, misnamed=CHECK_SYNTAX in config.syntaxes)
     return Draft(
         families=[family for family, _ in families],
         cases=[(case, family) for family, choice in families for case in expand_family(family, choice, questions)],

@@ -30,6 +30,7 @@ from bench.plan.manifest import (
 )
 from bench.plan.protocol import Protocol, code_hashes
 from bench.plan.records import SCHEDULE_ROW, ScheduleRow
+from bench.prompt.style import style_of
 from bench.wire.hashing import hash_document
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from bench.data.family import Family
     from bench.plan.config import ModelSettings
+    from bench.prompt.style import PromptStyle
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Plan:
     protocol: dict[str, Any] = field(repr=False)
     typed_protocol: Protocol = field(repr=False)
     model: ModelSettings
+    prompt_style: PromptStyle
     schedule: list[ScheduleRow] = field(repr=False)
     _families: _Rows = field(repr=False)
     _cases: _Rows = field(repr=False)
@@ -67,11 +70,12 @@ class Plan:
             document = json.loads((run_dir / PROTOCOL_FILE).read_bytes())
             protocol = Protocol.model_validate(document)
             settings = protocol.settings()
+            style = style_of(protocol.config)
             schedule = _read_schedule(run_dir / SCHEDULE_FILE)
             rows = [_Rows(run_dir / name, key) for name, key in _INDEXED]
         except (OSError, ValueError, KeyError) as error:
             raise PlanError(f"{run_dir}: {_reason(error)}; restore the run directory or make a new plan") from None
-        return cls(run_dir, manifest, manifest_hash, document, protocol, settings, schedule, *rows)
+        return cls(run_dir, manifest, manifest_hash, document, protocol, settings, style, schedule, *rows)
 
     @property
     def protocol_hash(self) -> str:
@@ -161,6 +165,7 @@ def _case(row: dict[str, Any]) -> Case:
         lexicon_set=row["lexicon_set"],
         example_set=row["example_set"],
         cut=None if cut is None else CutPoint(cut["event_count"], cut["probe_id"], cut["variable"]),
+        aliases=row.get("aliases"),
     )
 
 

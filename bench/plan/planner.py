@@ -6,7 +6,7 @@ The only writer of gold. No network, no clock: the time comes as an argument and
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from bench.plan.schedule import Scheduler
 from bench.prompt.build import request_of, request_sha256
 from bench.prompt.episode import prompt_parts
 from bench.prompt.measure import measure
+from bench.prompt.style import style_of
 from bench.wire.hashing import hash_document, hash_file
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from bench.plan.config import ModelSettings, Phase, PresetConfig
     from bench.plan.draft import Draft
     from bench.plan.schedule import Block
+    from bench.prompt.style import PromptStyle
 
 RequestHashes = dict[tuple[str, "Syntax"], str]
 
@@ -80,7 +82,8 @@ def write_plan(
     """
     _claim(out)
     draft = draft_plan(config, phase)
-    requests = _write_data(out, draft, config.syntaxes, model)
+    written = _Written(config.syntaxes, style_of(config.model_dump()), model)
+    _write_data(out, draft, written)
     blocks = Scheduler(config.name, int(config.master_seed), config.syntaxes, config.replicates).blocks(draft.cases)
     counts = Counts(
         families=len(draft.families),
@@ -98,7 +101,7 @@ def write_plan(
     document = protocol_document(config, phase, model=model, hashes=hashes, counts=counts)
     protocol_hash = hash_document(document)
     (out / PROTOCOL_FILE).write_text(_pretty(document), encoding="utf-8")
-    _write_rows(out / SCHEDULE_FILE, (asdict(row) for row in _schedule_rows(blocks, protocol_hash, requests)))
+    _write_rows(out / SCHEDULE_FILE, (asdict(row) for row in _schedule_rows(blocks, protocol_hash, written.requests)))
     manifest = manifest_document(
         out, created_at=created_at, package_version=version("syntax-locality-icl"), protocol_hash=protocol_hash
     )
@@ -115,13 +118,21 @@ def _claim(out: Path) -> None:
         raise PlanError(f"{out}: expected an empty folder for the plan; choose another name or remove what is there")
 
 
-def _write_data(out: Path, draft: Draft, syntaxes: list[Syntax], model: ModelSettings) -> RequestHashes:
-    """Write families, cases and gold; the hash of the request of every case and notation comes back."""
-    requests: RequestHashes = {}
+@dataclass(slots=True)
+class _Written:
+    """In which notations, style and settings cases are written, and the hash of each request that this gives."""
+
+    syntaxes: list[Syntax]
+    style: PromptStyle
+    model: ModelSettings
+    requests: RequestHashes = field(default_factory=dict)
+
+
+def _write_data(out: Path, draft: Draft, written: _Written) -> None:
+    """Write families, cases and gold; fills in the request hashes."""
     _write_rows(out / FAMILIES_FILE, map(family_to_json, draft.families))
-    _write_rows(out / CASES_FILE, (_case_row(case, family, syntaxes, model, requests) for case, family in draft.cases))
+    _write_rows(out / CASES_FILE, (_case_row(case, family, written) for case, family in draft.cases))
     _write_rows(out / GOLD_FILE, (gold_to_json(_gold(draft, case, family)) for case, family in draft.cases))
-    return requests
 
 
 def _gold(draft: Draft, case: Case, family: Family) -> GoldRow:
@@ -132,17 +143,18 @@ def _gold(draft: Draft, case: Case, family: Family) -> GoldRow:
     return gold_by_hand(case, family, HandAnswers(made.value, tuple(made.stack)))
 
 
-def _case_row(
-    case: Case, family: Family, syntaxes: list[Syntax], model: ModelSettings, requests: RequestHashes
-) -> dict[str, Any]:
-    """A row of ``cases.jsonl``; adds the case's request hashes to ``requests``."""
+def _case_row(case: Case, family: Family, written: _Written) -> dict[str, Any]:
+    """A row of ``cases.jsonl``; adds the case's request hashes. ``aliases`` stand in it only where they are used."""
     landmarks = None if case.cut is None else landmarks_of(family, case.cut)
     measures: dict[str, object] = {}
-    for syntax in syntaxes:
-        parts = prompt_parts(case, family, syntax)
-        requests[case.case_id, syntax] = request_sha256(request_of(parts, case.task, model))
+    for syntax in written.syntaxes:
+        parts = prompt_parts(case, family, syntax, written.style)
+        written.requests[case.case_id, syntax] = request_sha256(request_of(parts, case.task, written.model))
         measures[syntax] = measure(parts, case.task, landmarks)
-    return {**asdict(case), "measures": measures}
+    row = asdict(case)
+    if case.aliases is None:
+        del row["aliases"]
+    return {**row, "measures": measures}
 
 
 def _schedule_rows(blocks: Iterable[Block], protocol_hash: str, requests: RequestHashes) -> Iterator[ScheduleRow]:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from bench.data.fingerprint import generator_hash
 from bench.data.seeds import Purpose, child_seed, namespace
+from bench.data.terms import CHECK_SYNTAX
 from bench.plan.config import ModelSettings, Phase, PresetConfig, Strict
 from bench.prompt.episode import lexicon_hash, notation_hash, template_hash
 
@@ -25,6 +26,8 @@ EXPLORATORY_CONTRASTS = (
     "named_end-braces",
     "padded_end-braces",
 )
+CHECK_CONTRASTS = ("misnamed_end-named_end", "misnamed_end-generic_end")
+"""Exploratory too, and only in a plan that holds the notation of the manipulation check."""
 
 
 class Hashes(Strict):
@@ -126,6 +129,7 @@ _DECIMALS = frozenset({"temperature", "top_p"})
 
 
 def _analysis(config: PresetConfig) -> dict[str, Any]:
+    checks = CHECK_SYNTAX in config.syntaxes
     return {
         "primary": PRIMARY,
         "estimand": "mean over regimes of correct(named_end) - correct(generic_end) within a family, replicates "
@@ -138,7 +142,7 @@ def _analysis(config: PresetConfig) -> dict[str, Any]:
         "bootstrap_generator": "numpy PCG64, seeded with seeds.bootstrap modulo 2^64",
         "bootstrap_order": "strata by depth, filler; families by seed_index",
         "checks": ["exact_bootstrap", "stratified_t", "sign_flip", "mcnemar", "missing_bounds", "missingness_test"],
-        "exploratory_contrasts": list(EXPLORATORY_CONTRASTS),
+        "exploratory_contrasts": [*EXPLORATORY_CONTRASTS, *(CHECK_CONTRASTS if checks else ())],
         "exploratory_adjustment": "holm",
         "everything_else": "exploratory",
     }

@@ -11,9 +11,10 @@ from pydantic import ConfigDict, TypeAdapter
 
 from bench.data.gold_row import GoldRow
 from bench.data.structure import LookupKind
-from bench.data.terms import SYNTAXES, TASKS, Lexical, Syntax, Task, View
+from bench.data.terms import ALL_SYNTAXES, SYNTAXES, TASKS, Lexical, Syntax, Task, View
 
 __all__ = [
+    "ALL_SYNTAXES",
     "SCHEDULE_ROW",
     "SYNTAXES",
     "TASKS",

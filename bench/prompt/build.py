@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bench.data.expand import Case
     from bench.data.family import Family
     from bench.data.terms import Syntax, Task
+    from bench.prompt.style import PromptStyle
 
 
 class Model(Protocol):
@@ -61,6 +62,11 @@ class PlanView(Protocol):
         """The model settings of the run."""
         ...
 
+    @property
+    def prompt_style(self) -> PromptStyle:
+        """What all prompts of the run have in common beside the template."""
+        ...
+
     def case(self, case_id: str) -> Case:
         """The case of that id."""
         ...
@@ -87,7 +93,8 @@ class TrialRow(Protocol):
 def build_request(plan: PlanView, row: TrialRow) -> LlmRequest:
     """The request of one trial. It depends on case, notation and model settings, never on replicate or position."""
     case = plan.case(row.case_id)
-    return request_of(prompt_parts(case, plan.family(case.family_id), row.syntax), case.task, plan.model)
+    parts = prompt_parts(case, plan.family(case.family_id), row.syntax, plan.prompt_style)
+    return request_of(parts, case.task, plan.model)
 
 
 def request_of(parts: PromptParts, task: Task, model: Model) -> LlmRequest:

@@ -11,23 +11,29 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from bench.data.aliases import aliases_of
 from bench.data.expand import cut_of
-from bench.data.terms import WRITING_TASK
+from bench.data.terms import CHECK_SYNTAX, WRITING_TASK
+from bench.data.uniform import with_one_kind
 from bench.lang.lexicon import NATURAL, lexicon_for
 from bench.lang.prose import describe_syntax
 from bench.lang.reference_oracle import observe
 from bench.lang.render import render_prefix, render_program
-from bench.lang.syntax import NOTATIONS, RenderSpec
+from bench.lang.syntax import ALL_NOTATIONS, RenderSpec
 from bench.prompt.ast_table import family_table
-from bench.prompt.examples import example_bank
+from bench.prompt.examples import shown_examples
+from bench.prompt.style import STANDARD
 from bench.wire.hashing import hash_document
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bench.data.expand import Case
     from bench.data.family import Family
     from bench.data.terms import Syntax, Task
     from bench.lang.ast import CutPoint
     from bench.prompt.examples import Example
+    from bench.prompt.style import PromptStyle
 
 PROMPT_VERSION = "1"
 
@@ -60,20 +66,24 @@ def example_title(number: int) -> str:
     return f"Example {number}"
 
 
-def prompt_parts(case: Case, family: Family, syntax: Syntax) -> PromptParts:
+def prompt_parts(case: Case, family: Family, syntax: Syntax, style: PromptStyle = STANDARD) -> PromptParts:
     """The prompt of one trial; equal for all its replicates."""
     task = case.task
+    spec = render_spec(syntax, case.lexicon_set, style=style, aliases=case.aliases)
     return PromptParts(
         instructions=instructions(task),
         syntax=syntax_section(task, syntax, case.lexicon_set),
-        examples=examples_section(task, syntax, case.lexicon_set, case.example_set),
-        test=f"{TEST_TITLE}\n{_question(task, family, case.cut, render_spec(syntax, case.lexicon_set))}",
+        examples=examples_section(task, syntax, case.lexicon_set, case.example_set, style=style),
+        test=f"{TEST_TITLE}\n{_question(task, family, case.cut, spec)}",
     )
 
 
-def render_spec(syntax: Syntax, lexicon_set: int | None) -> RenderSpec:
-    """How programs of one notation and lexicon are written."""
-    return RenderSpec(NOTATIONS[syntax], lexicon_for(lexicon_set))
+def render_spec(
+    syntax: Syntax, lexicon_set: int | None, *, style: PromptStyle = STANDARD, aliases: Mapping[str, str] | None = None
+) -> RenderSpec:
+    """How programs of one notation and lexicon are written; ``aliases`` are read by the manipulation check alone."""
+    own = aliases if syntax == CHECK_SYNTAX and aliases is not None else {}
+    return RenderSpec(ALL_NOTATIONS[syntax], lexicon_for(lexicon_set), style.indent, own)
 
 
 @cache
@@ -90,19 +100,24 @@ def syntax_section(task: Task, syntax: Syntax, lexicon_set: int | None) -> str:
 
 
 @lru_cache(maxsize=512)
-def examples_section(task: Task, syntax: Syntax, lexicon_set: int | None, example_set: int) -> str:
-    """The EXAMPLES section with the blank line behind it: the set's examples with their answers."""
-    spec = render_spec(syntax, lexicon_set)
+def examples_section(
+    task: Task, syntax: Syntax, lexicon_set: int | None, example_set: int, *, style: PromptStyle = STANDARD
+) -> str:
+    """The EXAMPLES section with the blank line behind it: examples with their answers. Nothing where none is shown."""
+    shown = shown_examples(task, example_set, style.shots)
     examples = (
-        f"{example_title(number)}\n{_solved(task, example, spec)}\n\n"
-        for number, example in enumerate(example_bank(task)[example_set], start=1)
+        f"{example_title(number)}\n{_solved(task, example, (syntax, lexicon_set), style)}\n\n"
+        for number, example in enumerate(shown, start=1)
     )
-    return f"{EXAMPLES_TITLE}\n" + "".join(examples)
+    return f"{EXAMPLES_TITLE}\n" + "".join(examples) if shown else ""
 
 
-def _solved(task: Task, example: Example, spec: RenderSpec) -> str:
-    cut = cut_of(example.family, example.view)
-    return f"{_question(task, example.family, cut, spec)}\n{_answer(task, example.family, cut, spec)}"
+def _solved(task: Task, example: Example, words: tuple[Syntax, int | None], style: PromptStyle) -> str:
+    family = example.family if style.kind is None else with_one_kind(example.family, style.kind)
+    aliases = aliases_of(family) if words[0] == CHECK_SYNTAX else None
+    spec = render_spec(*words, style=style, aliases=aliases)
+    cut = cut_of(family, example.view)
+    return f"{_question(task, family, cut, spec)}\n{_answer(task, family, cut, spec)}"
 
 
 def _question(task: Task, family: Family, cut: CutPoint | None, spec: RenderSpec) -> str:
@@ -127,7 +142,7 @@ def template_hash(task: Task) -> str:
 
 def notation_hash(syntax: Syntax) -> str:
     """The hash of a notation's templates and of the text that describes it, in natural words."""
-    spec = RenderSpec(NOTATIONS[syntax], NATURAL)
+    spec = RenderSpec(ALL_NOTATIONS[syntax], NATURAL)
     sections = [list(describe_syntax(spec, with_probe=shown)) for shown in (True, False)]
     return hash_document({"opener": spec.notation.opener, "closer": spec.notation.closer, "sections": sections})
 

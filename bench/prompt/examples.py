@@ -24,6 +24,26 @@ if TYPE_CHECKING:
 BANK_SEED = 20261005
 EXAMPLES_PER_SET = 8
 
+
+@cache
+def shown_examples(task: Task, example_set: int, count: int) -> tuple[Example, ...]:
+    """The ``count`` examples (0, 2, 8 or 16) that a prompt of that set shows, so that fewer are always among more.
+
+    Two: the set's first of each view (of the writing task, its first two), in the set's order. Sixteen: the set's own
+    and then those of the next set, the first again after the last.
+    """
+    bank = example_bank(task)
+    own = bank[example_set]
+    if count <= EXAMPLES_PER_SET:
+        if count == TWO and task != WRITING_TASK:
+            firsts = {next(n for n, example in enumerate(own) if example.view == view) for view in (_BEFORE, _AFTER)}
+            return tuple(own[number] for number in sorted(firsts))
+        return own[:count]
+    return (own + bank[(example_set + 1) % SETS])[:count]
+
+
+TWO = 2  # the smallest number that shows both views
+
 _BEFORE: View = "before_close"
 _AFTER: View = "after_close"
 _WHOLE: View = "program"

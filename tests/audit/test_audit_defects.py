@@ -290,16 +290,15 @@ def test_defect_17_one_notation_may_write_more(run):
 
 def test_defect_18_terminators_of_unequal_length(run, monkeypatch):
     """A shorter fixed suffix in padded_end, everywhere, so that all else is consistent."""
-    from bench.lang.syntax import NOTATIONS
+    from bench.lang.syntax import ALL_NOTATIONS
     from bench.prompt import episode
 
-    shorter = replace(NOTATIONS["padded_end"], closer="<end> junk z_aaaaaaa")
-    changed = {**NOTATIONS, "padded_end": shorter}
+    shorter = replace(ALL_NOTATIONS["padded_end"], closer="<end> junk z_aaaaaaa")
+    changed = {**ALL_NOTATIONS, "padded_end": shorter}
     episode.examples_section.cache_clear()
     episode.syntax_section.cache_clear()
-    monkeypatch.setattr("bench.prompt.episode.NOTATIONS", changed)
-    monkeypatch.setattr("bench.audit.evidence.NOTATIONS", changed)
-    monkeypatch.setattr("bench.audit.prompt_text.NOTATIONS", changed)
+    monkeypatch.setattr("bench.prompt.episode.ALL_NOTATIONS", changed)
+    monkeypatch.setattr("bench.audit.prompt_text.ALL_NOTATIONS", changed)
     try:
         found = failures(audit_run(run))
     finally:

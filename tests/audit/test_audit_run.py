@@ -6,7 +6,7 @@ import pytest
 
 from bench.audit import audit_run, require_audit
 from bench.audit.reported import order_p_value
-from bench.plan.config import load_preset
+from bench.plan.config import PRESETS, load_preset
 from bench.plan.errors import PlanError
 from bench.plan.plan_files import Plan
 from tests.planned import plan_into, read_rows, reseal, tiny_preset, write_rows
@@ -44,7 +44,7 @@ def test_a_grid_with_deep_programs_passes(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", ["pilot", "main", "hard"])
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "smoke"])
 def test_every_preset_passes(tmp_path, preset):
     """All tasks of each."""
     plan_into(tmp_path / "run", preset)

@@ -9,12 +9,13 @@ from bench.data.expand import Questions, SetChoice, expand_family
 from bench.data.generate import Generator, Slot
 from bench.data.gold import gold_of
 from bench.data.terms import SYNTAXES, TASKS
-from bench.lang.syntax import NOTATIONS
+from bench.lang.syntax import ALL_NOTATIONS, NOTATIONS
 from bench.plan.config import ModelSettings
 from bench.plan.landmarks import landmarks_of
 from bench.prompt.build import build_request, output_limit, request_bytes, request_sha256
 from bench.prompt.episode import instructions, notation_hash, prompt_parts, template_hash
 from bench.prompt.measure import measure
+from bench.prompt.style import STANDARD, PromptStyle
 from bench.wire.hashing import sha256_hex
 
 FAMILY = Generator(20261005, 2).family(Slot("golden", "reading", "golden", "reading/4-2-1", 4, 2, 1))
@@ -28,6 +29,7 @@ class OneFamily:
     """A plan of one family."""
 
     model: ModelSettings = MODEL
+    prompt_style: PromptStyle = STANDARD
 
     def case(self, case_id):
         return CASES[case_id]
@@ -142,8 +144,8 @@ def test_the_output_limit_belongs_to_the_task(task, limit):
 def test_text_hashes_see_a_change_of_their_own_text_only(monkeypatch):
     """A further notation leaves the others' hashes alone; tasks have one each."""
     before = {syntax: notation_hash(syntax) for syntax in SYNTAXES}
-    sixth = {**NOTATIONS, "alias_end": NOTATIONS["named_end"]}
-    monkeypatch.setattr("bench.prompt.episode.NOTATIONS", sixth)
+    further = {**ALL_NOTATIONS, "other_end": NOTATIONS["named_end"]}
+    monkeypatch.setattr("bench.prompt.episode.ALL_NOTATIONS", further)
     assert before == {syntax: notation_hash(syntax) for syntax in SYNTAXES}
     assert 5 == len(set(before.values()))
     assert 3 == len({template_hash(task) for task in TASKS})
