@@ -34,8 +34,6 @@ class ServerOptions:
 
     ``n_threads`` 0 means one thread per core. Each of the ``n_parallel`` slots has a context of its own. ``swa_full``
     keeps the whole attention window, without which a cached prompt prefix could not be reused by this model.
-    ``cache_ram_mib`` bounds the states of earlier prompts that are kept to be gone on from: 18 KiB a token with this
-    model, so about 75 prompts of 3,000 tokens; a hit replaces its entry, so that each prefix is held once.
     ``cache_ram_mib`` holds prefixes of earlier prompts: the trials of one notation, lexicon and example set share most
     of theirs, and reading a prompt is nearly all of a trial's time on two cores. The price is that an answer can depend
     on what was asked before (in 40 prompts 2 answers did), as with any provider's prompt cache.
