@@ -12,7 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 INI = "[pytest]\naddopts = --strict-markers --strict-config -p no:anyio\ntestpaths = tests\n"
 KEY = "sk-sentinel-5b1f9d02c7"
-CAPS = ("--execute", "--max-generation-calls=60", "--max-http-attempts=200", "--local-token-cap=9000000")
+UNHURRIED = ("--max-rpm=100000", "--max-tpm=100000000")  # the preset's 60 a minute would make tests wait
+LIMITS = ("--execute", "--max-http-attempts=200", "--local-token-cap=9000000", *UNHURRIED)
+CAPS = (*LIMITS, "--max-generation-calls=60")
 TIMEOUT_S = 120
 
 

@@ -104,7 +104,7 @@ def test_damaged_and_read_only_runs_are_refused_in_a_line(box: Box) -> None:
     assert 0 == box.pytest(*SMOKE_P0, "--mock").code
     ledger = box.run / "usage-ledger.jsonl"
     ledger.write_bytes(b"nonsense\n" + ledger.read_bytes())
-    assert "usage-ledger.jsonl" in refused(box, *SMOKE_P0)
+    assert "usage-ledger.jsonl" in refused(box, "evals", f"--run={box.run}")
     assert "usage-ledger.jsonl" in refused(box, *SMOKE_P0, "--mock")
     (box.root / "runs").rename(box.root / "moved")
     (box.root / "runs").write_text("")

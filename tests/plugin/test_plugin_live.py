@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.loopback import LoopbackServer
-from tests.plugin.boxes import CAPS, KEY, Box, make_box
+from tests.plugin.boxes import CAPS, KEY, LIMITS, Box, make_box
 
 BOTH = pytest.mark.parametrize("workers", ["-n0", "-n2"])
 SMOKE_P0 = ("evals", "-m", "smoke and p0")
@@ -31,7 +31,7 @@ def test_a_cap_stops_with_6_and_a_resume_sends_the_rest_once(tmp_path: Path, wor
     """The server counts no more generations than allowed; the next invocation sends what is left, nothing twice."""
     with LoopbackServer() as server:
         box = live_box(tmp_path, server)
-        flags = ("--execute", "--max-http-attempts=200", "--local-token-cap=9000000", workers)
+        flags = (*LIMITS, workers)
         first = box.pytest(*SMOKE_P0, *flags, "--max-generation-calls=10")
         assert 6 == first.code
         assert 10 == server.generations == len(box.terminals())
