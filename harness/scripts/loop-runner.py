@@ -50,12 +50,8 @@ PAGE_LOCK_S = 5.0
 REAP_S = 5.0  # for a killed process to be gone; one that the kernel holds, or that runs as another user, may stay
 CONFIG_BYTES, CONFIG_DEPTH = 65536, 16
 DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})([.][0-9]{1,9})?")
-SCALARS = {
-    "int": DECIMAL,
-    "float": DECIMAL,
-    "bool": re.compile("true|false"),
-    "null": re.compile(""),
-}  # YAML also knows 010, 1:30, yes, ...
+# the forms in which a scalar means to YAML what it means to people; YAML also knows 010, 1:30, yes, 2026-12-01, ...
+SCALARS = {"int": DECIMAL, "float": DECIMAL, "bool": re.compile("true|false"), "null": re.compile("")}
 DEFAULT_CONFIG = Path(__file__).resolve().parent.parent / "loop-runner.config.yaml"
 GUARD_FLAGS = ("max_iter", "budget_seconds", "no_progress_k", "escalate_after_iter")
 SHAPE: dict[str, tuple[str, ...]] = {
@@ -319,11 +315,12 @@ class Tail:
         self.kept = (self.kept + chunk)[-TAIL_BYTES:]
         return bool(chunk)
 
-    def rest(self) -> str:
+    def close(self) -> str:
         """What was kept, with what a full pipe can still hold; one who left the group may write on for ever."""
         for _ in range(64):
             if not self.take():
                 break
+        os.close(self.pipe)
         return self.kept.decode("utf-8", "replace")
 
 
@@ -384,21 +381,19 @@ def run_command(command: str, limits: Limits, *, cwd: Path, iteration: int, give
     reading, writing = os.pipe()
     tail = Tail(reading)
     try:
-        try:
-            process = start_group(command, writing, cwd=cwd, iteration=iteration, given=given)
-        finally:
-            os.close(writing)
-        while process.poll() is None and not limits.reached(started):
-            if not tail.take():
-                time.sleep(POLL_S)
-        cut_off = process.poll() is None
-        end_group(process, tail, limits)
-        code = -signal.SIGKILL if process.returncode is None else process.returncode
-        return Ran(code, time.monotonic() - started, cut_off, tail.rest())
+        process = start_group(command, writing, cwd=cwd, iteration=iteration, given=given)
     except OSError as error:
+        tail.close()
         return Ran(NOT_STARTED, time.monotonic() - started, cut_off=False, tail=f"could not be started: {error}")
     finally:
-        os.close(reading)
+        os.close(writing)
+    while process.poll() is None and not limits.reached(started):
+        if not tail.take():
+            time.sleep(POLL_S)
+    cut_off = process.poll() is None
+    end_group(process, tail, limits)
+    code = -signal.SIGKILL if process.returncode is None else process.returncode
+    return Ran(code, time.monotonic() - started, cut_off, tail.close())
 
 
 # -- state, verdict, lesson: deterministic -------------------------------------------------------------------------
@@ -877,7 +872,7 @@ def main_replay(path: Path) -> int:
     try:
         log = json.loads(path.read_text(encoding="utf-8"))
         wrong = replay(log)
-        ended = log["exit"]["reason"] if log["exit"] else "killed before an exit was written"
+        ended = log["exit"]["reason"] if log["exit"] else "no exit: killed, or its log could not be written"
     except (OSError, ValueError, KeyError, TypeError, RecursionError, UsageError) as error:
         raise UsageError(f"{path}: not a run log: {type(error).__name__}: {error}") from None
     report = "\n".join(wrong) or f"holds: {len(log['iterations'])} iterations, {ended}"
@@ -910,7 +905,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"stopped: {error}")
         return IO_ERROR
     except KeyboardInterrupt:
-        say("interrupted before anything ran")
+        say("interrupted outside the loop")
         return 128 + signal.SIGINT
 
 

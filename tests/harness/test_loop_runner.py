@@ -5,6 +5,8 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -301,6 +303,20 @@ def test_a_page_that_stays_locked_is_given_up(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="temporarily unavailable"):
             runner.append_lesson(tmp_path / "page.md", "second")
     assert (tmp_path / "page.md").read_text().endswith("\n- first\n")
+
+
+def test_a_page_that_is_locked_for_a_moment_is_waited_for(tmp_path):
+    """The lesson comes when the other has written its own."""
+    page = tmp_path / "page.md"
+    runner.append_lesson(page, "first")
+    with page.open() as held:
+        runner.fcntl.flock(held, runner.fcntl.LOCK_EX)
+        waiting = threading.Thread(target=runner.append_lesson, args=(page, "second"))
+        waiting.start()
+        time.sleep(0.2)
+        before = page.read_text()
+    waiting.join()
+    assert (False, True) == ("second" in before, page.read_text().endswith("\n- first\n- second\n"))
 
 
 @pytest.mark.parametrize("before", ["", runner.PAGE_HEADER])

@@ -166,7 +166,7 @@ def test_by_command_line_a_true_log_is_summed_up(folder):
     log = log_of(folder)
     log["exit"] = None
     (folder / "log.json").write_text(json.dumps(log))
-    assert "holds: 2 iterations, killed before an exit was written\n" == replay(folder).stdout
+    assert "holds: 2 iterations, no exit: killed, or its log could not be written\n" == replay(folder).stdout
 
 
 def test_a_report_that_cannot_be_written_is_no_pass(folder):

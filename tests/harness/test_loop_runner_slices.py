@@ -21,7 +21,7 @@ from tests.loopback import LoopbackServer
 PAGE = SCRIPT.parents[2] / "docs" / "loop-runner.md"
 TRIALS, BLOCK = 20, 5  # of the smoke plan, phase p0
 NAMES = {"runs/pilot": "run", "harness/out/pilot-slices.json": "log.json", "harness/out/episodes.md": "page.md"}
-MOCK = {" --execute": " --mock", " --max-http-attempts 600": "", " --local-token-cap 1000000": ""}
+MOCK = {" --execute": " --mock -n 0", " --max-http-attempts 600": "", " --local-token-cap 1000000": ""}
 
 
 def documented(changes: dict[str, str]) -> tuple[str, list[str]]:
