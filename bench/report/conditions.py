@@ -9,6 +9,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bench.report.factors import cautions
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -30,6 +32,9 @@ class Conditions:
     bootstrap_seed: int
     smallest_effect_pp: float
     rows: tuple[tuple[str, str], ...]
+    shots: int = 8
+    indented: bool = False
+    cautions: tuple[str, ...] = ()
 
 
 def read_conditions(plan: Plan) -> Conditions:
@@ -45,6 +50,9 @@ def read_conditions(plan: Plan) -> Conditions:
         bootstrap_seed=int(protocol["seeds"]["bootstrap"]),
         smallest_effect_pp=float(protocol["decision_rule"]["smallest_effect_pp"]),
         rows=(*_plan_rows(plan, protocol), *_model_rows(model), *_rule_rows(protocol), *_freeze_rows(freeze)),
+        shots=protocol["config"]["few_shot_count"],
+        indented=protocol["config"]["indentation"] != "none",
+        cautions=cautions({**protocol["config"], "model": model}),
     )
 
 
@@ -68,7 +76,11 @@ def _plan_rows(plan: Plan, protocol: Mapping[str, Any]) -> tuple[tuple[str, str]
         ),
         ("examples in each prompt", str(protocol["config"].get("few_shot_count", ""))),
         ("indentation", str(protocol["config"].get("indentation", ""))),
+        *((label, str(protocol["config"][key])) for label, key in _FACTORS if key in protocol["config"]),
     )
+
+
+_FACTORS = (("kind of all blocks", "kinds"), ("families of preset", "families_of"))
 
 
 def _has(protocol: Mapping[str, Any], name: str) -> bool:

@@ -33,8 +33,8 @@ _STYLE: Mapping[Any, Any] = {  # matplotlib types its settings key by key
 }
 
 # Okabe and Ito's palette: told apart without colour vision, and by marker in black and white.
-_COLOURS = {"A": "#7f7f7f", "B": "#d55e00", "C": "#009e73", "D": "#0072b2", "E": "#cc79a7"}
-_MARKERS = {"A": "o", "B": "s", "C": "^", "D": "D", "E": "v"}
+_COLOURS = {"A": "#7f7f7f", "B": "#d55e00", "C": "#009e73", "D": "#0072b2", "E": "#cc79a7", "F": "#000000"}
+_MARKERS = {"A": "o", "B": "s", "C": "^", "D": "D", "E": "v", "F": "X"}
 
 
 @dataclass(frozen=True, slots=True)

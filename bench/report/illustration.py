@@ -9,7 +9,7 @@ from bench.lang.ast import CutPoint, Kind, Let, Program, Scope
 from bench.lang.lexicon import NATURAL
 from bench.lang.reference_oracle import observe
 from bench.lang.render import render_prefix
-from bench.lang.syntax import ALIAS, END, KIND, NAME, NOTATIONS, RenderSpec
+from bench.lang.syntax import ALIAS, ALL_NOTATIONS, END, KIND, NAME, NOTATIONS, RenderSpec
 from bench.report.document import Block, Column, Listing, Table, say
 from bench.report.notations import labelled
 
@@ -25,6 +25,7 @@ _PROGRAM = Program(
 )
 _CUT = CutPoint(event_count=6, probe_id="q_showhere", variable="x_a")  # just after the func has closed
 _SHOWN = ("generic_end", "named_end")
+_EXAMPLES = {0: "no", 2: "two", 8: "eight", 16: "sixteen"}
 
 GLOSSARY = (
     "Family: one base program with all its versions (notations, words, views); families are what is counted.",
@@ -36,8 +37,8 @@ GLOSSARY = (
 )
 
 
-def illustration_blocks() -> list[Block]:
-    """The same prefix under B and D, the question and its answer."""
+def illustration_blocks(shots: int = 8) -> list[Block]:
+    """The same prefix under B and D, the question and its answer; prompts show ``shots`` worked examples."""
     listings = [
         Listing(f"{labelled(name)}:", render_prefix(_PROGRAM, _CUT, RenderSpec(NOTATIONS[name], NATURAL)).rstrip("\n"))
         for name in _SHOWN
@@ -46,7 +47,7 @@ def illustration_blocks() -> list[Block]:
     answer = (
         f"T1 asks for the value that x_a has at the probe: {seen.value}, for the inner block has closed. T2 asks for "
         f"the blocks still open there: {', '.join(seen.active_scopes)}. The real programs are deeper and longer, and "
-        "eight worked examples stand before the question."
+        f"{_EXAMPLES.get(shots, shots)} worked examples stand before the question."
     )
     return [say("A small example of what is compared, in two of the notations:"), *listings, say(answer)]
 
@@ -54,8 +55,9 @@ def illustration_blocks() -> list[Block]:
 def closers_table(syntaxes: list[str]) -> Table:
     """How each notation ends a block that starts with ``func name``."""
     words = {KIND: "func", NAME: "name", END: NATURAL.end, ALIAS: "another_name"}
+    closers = {name: ALL_NOTATIONS[name].closer_words for name in syntaxes}
     rows = tuple(
-        (labelled(name), " ".join(words.get(word, word) for word in NOTATIONS[name].closer_words)) for name in syntaxes
+        (labelled(name), " ".join(words.get(word, word) for word in closer)) for name, closer in closers.items()
     )
     columns = (Column("notation", numeric=False), Column("end of a block", numeric=False))
     return Table("The notations: how a block that starts with func name ends (natural words)", columns, rows)

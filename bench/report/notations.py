@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.plan.records import SYNTAXES
+from bench.plan.records import ALL_SYNTAXES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LETTERS: Mapping[str, str] = dict(zip(SYNTAXES, "ABCDE", strict=True))
+LETTERS: Mapping[str, str] = dict(zip(ALL_SYNTAXES, "ABCDEF", strict=True))
 
 TASK_TITLES: Mapping[str, str] = {
     "scope_lookup": "T1 scope lookup",

@@ -44,7 +44,6 @@ STANDING_LIMITS = (
         "Repeating a name also makes prompts longer and puts the name near the question. The design compares with a "
         "long end without information (E), but does not separate search cues, easier separation and length."
     ),
-    "Programs are synthetic, flush left and without computation. Indentation would be a strong cue of its own.",
     (
         "The percentile interval is somewhat short with few families per cell; where that matters it is flagged "
         "narrow, and the t interval and the exact test stand beside it."
@@ -154,6 +153,10 @@ def _answer(run_dir: Path, trial_id: str) -> str:
     return excerpt(record.text).shown if record.text else "(no text)"
 
 
+FLUSH_LEFT = "Programs are synthetic, flush left and without computation. Indentation would be a strong cue of its own."
+INDENTED = "Programs are synthetic, indented and without computation."
+
+
 def limit_blocks(data: RunData) -> list[Block]:
     """The blocks of section 10."""
     return [
@@ -164,7 +167,8 @@ def limit_blocks(data: RunData) -> list[Block]:
 
 
 def _limits_of_this_run(data: RunData) -> list[Line]:
-    lines: list[Line] = []
+    lines: list[Line] = [(INDENTED if data.conditions.indented else FLUSH_LEFT,)]
+    lines += [(caution,) for caution in data.conditions.cautions]
     if data.kind.synthetic:
         lines.append((Strong("This run is synthetic: nothing in it is evidence about any model."),))
     elif data.kind.local:

@@ -10,7 +10,7 @@ from bench.report.document import Block, Code, Column, Figure, Heading, Line, Ta
 from bench.report.formatting import p_value, points, points_range
 from bench.report.notations import TASK_QUESTIONS, TASK_TITLES, VIEW_TITLES, labelled, lettered_contrast, titled
 from bench.report.section_primary import detectable
-from bench.stats.contrast import PRIMARY
+from bench.stats.contrast import CHECKS, PRIMARY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,21 @@ def exploratory_blocks(data: RunData) -> list[Block]:
             "content of an end adds to its length, D − C what the name adds to the kind, C − B what the kind adds. "
             "The figure of section 4 shows all of them."
         ),
+        *_check_note(rows),
         contrast_table(f"Exploratory contrasts: {titled(task, view)}", rows),
+    ]
+
+
+def _check_note(rows: Sequence[ContrastResult]) -> list[Block]:
+    """What the manipulation check adds, where it was planned."""
+    if not any(row.contrast in {check.name for check in CHECKS} for row in rows):
+        return []
+    return [
+        say(
+            "F is the manipulation check: named ends whose name is well-formed and wrong. F − D asks whether a wrong "
+            "name costs anything, F − B whether it still helps. Holm's adjustment runs over these two by themselves; "
+            "section 10 says what they can and cannot tell."
+        )
     ]
 
 
@@ -144,7 +158,7 @@ def _diagnoses(caption: str, trials: Sequence[ResultRow]) -> Table | None:
 
 
 VALUES_SHOWN = ("answered", "error_class", "length_difference")
-PRESENCES_SHOWN = ("misordered", "closed_names", "unknown_names", "missing_names", "repeated_names")
+PRESENCES_SHOWN = ("misordered", "closed_names", "unknown_names", "missing_names", "repeated_names", "wrong_names")
 
 
 def diagnosis_words(trial: ResultRow) -> list[str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MEASURED = (
     "What was measured: a language model reads (or writes) small programs of nested blocks. The same program is shown "
-    "in five notations that differ only in how a block ends, and the same question is asked about each. The question "
+    "in notations that differ only in how a block ends, and the same question is asked about each. The question "
     "of this run is whether ends that repeat the kind and name of their block (D named_end) change how often the "
     "answer is right, compared with a bare end line (B generic_end)."
 )
@@ -139,14 +139,15 @@ def condition_blocks(data: RunData) -> list[Block]:
     rows = tuple((name, Code(value) if value else "–") for name, value in (*data.conditions.rows, *_observed(data)))
     return [
         Bullets(tuple((f"{TASK_TITLES[task]}: {TASK_QUESTIONS[task]}",) for task in _tasks(data))),
-        *illustration_blocks(),
+        *illustration_blocks(data.conditions.shots),
         closers_table(sorted(_syntaxes(data), key=labelled)),
         Bullets(tuple((line,) for line in GLOSSARY)),
         Table("Conditions", (Column("what", numeric=False), Column("value", numeric=False)), rows),
         say(
             "Requested and returned model names are what was asked for and what the server says; unless the name is a "
-            "dated snapshot, nobody can promise that the same weights answered throughout. Prompts hold eight "
-            "examples, ask for the answer only, and are the same in every notation but for the notation."
+            "dated snapshot, nobody can promise that the same weights answered throughout. Prompts hold "
+            f"{data.conditions.shots} examples, ask for the answer only, and are the same in every notation but for "
+            "the notation."
         ),
     ]
 

@@ -31,10 +31,14 @@ INT_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class GradeContext:
-    """What diagnosis may look at beside gold: the case's program and cut. Never decides an outcome."""
+    """What diagnosis may look at beside gold: the case's program and cut. Never decides an outcome.
+
+    ``wrong_names`` are those that closing lines of the manipulation check show.
+    """
 
     program: Program | None = None
     cut: CutPoint | None = None
+    wrong_names: frozenset[str] = frozenset()
 
 
 NO_CONTEXT = GradeContext()
@@ -81,7 +85,11 @@ def _answered(row: ScheduleRow, text: str, gold: GoldRow, context: GradeContext)
 
 def _wrong_answer(row: ScheduleRow, text: str, gold: GoldRow, context: GradeContext) -> dict[str, object]:
     if row.task == "active_stack":
-        return diagnose_stack(read_stack(text) or [], gold.stack or [], context.program, context.cut)
+        names = read_stack(text) or []
+        diagnosis = diagnose_stack(names, gold.stack or [], context.program, context.cut)
+        if context.wrong_names:
+            diagnosis["wrong_names"] = len(context.wrong_names & {*names})
+        return diagnosis
     if context.program is None or context.cut is None:
         return {}
     answer = text.strip()

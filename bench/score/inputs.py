@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bench.data.gold import read_gold
+from bench.data.terms import CHECK_SYNTAX
 from bench.lang.lexicon import lexicon_for
 from bench.lang.render import render_program
 from bench.lang.syntax import NOTATIONS, RenderSpec
@@ -58,4 +59,6 @@ class Grader:
     def _context(self, row: ScheduleRow) -> GradeContext:
         if row.view == "program":
             return NO_CONTEXT
-        return GradeContext(self.plan.family(row.family_id).program, self.plan.case(row.case_id).cut)
+        case = self.plan.case(row.case_id)
+        wrong_names = frozenset((case.aliases or {}).values()) if row.syntax == CHECK_SYNTAX else frozenset()
+        return GradeContext(self.plan.family(row.family_id).program, case.cut, wrong_names)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.stats.breakdowns import Breakdown, breakdowns
-from bench.stats.contrast import EXPLORATORY, PRIMARY, Selection
+from bench.stats.contrast import CHECKS, EXPLORATORY, PRIMARY, Selection
 from bench.stats.contrast_result import ContrastResult, contrast_result
 from bench.stats.counts import holm
 from bench.stats.denominators import AccuracyRow, Counts, accuracies, by_task_and_view, counts
@@ -110,7 +110,7 @@ def run_state(trials: Sequence[ResultRow], settings: AnalysisSettings) -> RunSta
 def _contrasts(
     part: Sequence[ResultRow], *, settings: AnalysisSettings, withheld_because: tuple[str, ...]
 ) -> list[ContrastResult]:
-    """D-B, then the planned ones of the seven with Holm's adjustment of their sign-flip p."""
+    """D-B, then the planned ones of the seven, then of the checks, each group with Holm's adjustment of its own."""
     selection = _selection(part)
 
     def result(contrast: Contrast) -> ContrastResult:
@@ -118,7 +118,9 @@ def _contrasts(
 
     first = [result(PRIMARY)] if _planned(part, PRIMARY) else []
     marked = [found if _is_primary(found) else _exploratory(found) for found in first]
-    return [*marked, *with_holm([_exploratory(result(c)) for c in EXPLORATORY if _planned(part, c)])]
+    for group in (EXPLORATORY, CHECKS):
+        marked += with_holm([_exploratory(result(contrast)) for contrast in group if _planned(part, contrast)])
+    return marked
 
 
 def with_holm(family: Sequence[ContrastResult]) -> list[ContrastResult]:

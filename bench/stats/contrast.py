@@ -43,6 +43,12 @@ EXPLORATORY: tuple[Contrast, ...] = (
 )
 """D-E, D-C, C-B, then B, C, D, E against A; Holm runs over these seven."""
 
+CHECKS: tuple[Contrast, ...] = (
+    Contrast("misnamed_end", "named_end"),
+    Contrast("misnamed_end", "generic_end"),
+)
+"""F-D and F-B, in plans of the manipulation check; exploratory, with a Holm adjustment of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.plan.records import ALL_SYNTAXES
 from bench.score.outcome import Outcome
 from bench.stats.counts import wilson
 
@@ -128,12 +129,11 @@ def by_task_and_view(trials: Iterable[ResultRow]) -> list[list[ResultRow]]:
 
 
 def by_syntax(trials: Iterable[ResultRow]) -> list[tuple[Syntax, list[ResultRow]]]:
-    """The trials of each notation that occurs, in the order A to E."""
-    order: tuple[Syntax, ...] = ("braces", "generic_end", "typed_end", "named_end", "padded_end")
+    """The trials of each notation that occurs, in the order A to F."""
     parts: dict[Syntax, list[ResultRow]] = defaultdict(list)
     for trial in trials:
         parts[trial.row.syntax].append(trial)
-    return [(syntax, parts[syntax]) for syntax in order if syntax in parts]
+    return [(syntax, parts[syntax]) for syntax in ALL_SYNTAXES if syntax in parts]
 
 
 def _grouped(trials: Sequence[ResultRow], grouping: Callable[[ResultRow], str]) -> Iterator[AccuracyRow]:

@@ -17,7 +17,7 @@ from bench.data.gold_row import GoldRow
 from bench.lang.ast import Kind, Let, Nop, Program, Scope
 from bench.lang.tree import program_to_json
 from bench.plan.errors import PlanError
-from bench.plan.records import SYNTAXES, TASKS, ScheduleRow
+from bench.plan.records import ALL_SYNTAXES, SYNTAXES, TASKS, ScheduleRow
 from bench.score.grade import judge
 from bench.score.outcome import Outcome
 
@@ -150,7 +150,9 @@ def test_planted_rates_are_those_of_the_file(run):
         Outcome.WRONG_ANSWER,
         Outcome.VALID_SYNTAX_WRONG_AST,
     }
-    for syntax, planted in load_rates().planted.accuracy_per_mille.items():
+    rates = load_rates().planted.accuracy_per_mille
+    assert set(ALL_SYNTAXES) == set(rates)
+    for syntax, planted in ((syntax, rates[syntax]) for syntax in SYNTAXES):
         assert abs(outcomes[syntax, Outcome.CORRECT] / 600 - planted / 1000) < 0.05
 
 
