@@ -39,8 +39,8 @@ def state_of(run_dir: Path, trial_id: str, seen: TrialLedger, *, ended: bool) ->
 
 
 def anything_dispatched(run_dir: Path) -> bool:
-    """Whether any HTTP attempt was ever begun for this run."""
-    return read_state(run_dir / LEDGER_NAME).bound_backend is not None
+    """Whether any trial of this run was ever sent. Counting a request sends no trial, so it may come before a freeze."""
+    return any(seen.attempts for seen in read_state(run_dir / LEDGER_NAME).trials.values())
 
 
 def ledger_state(run_dir: Path) -> LedgerState:

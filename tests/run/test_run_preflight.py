@@ -8,6 +8,7 @@ from bench.plan.config import ModelSettings
 from bench.run.counting import count_tokens
 from bench.run.preflight import run_preflight
 from bench.run.session import ControllerSession, Invocation, Refusal, Surroundings
+from bench.run.states import anything_dispatched
 from bench.run.status import forecast, read_run
 from tests.loopback import LoopbackServer, error_reply
 from tests.run.conftest import plan_smoke
@@ -97,6 +98,7 @@ def test_counting_a_plan_generates_nothing_and_sharpens_the_forecast(tmp_path):
         assert (server.counts, server.generations) == (20, 0)
     after = forecast(read_run(run))
     assert (after.count_requests, after.worst_case_tokens < before) == (0, True)
+    assert not anything_dispatched(run), "a counted plan may still be frozen"
     assert len(read_run(run).pending) == 20
 
 
