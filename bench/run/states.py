@@ -39,7 +39,7 @@ def state_of(run_dir: Path, trial_id: str, seen: TrialLedger, *, ended: bool) ->
 
 
 def anything_dispatched(run_dir: Path) -> bool:
-    """Whether any trial of this run was ever sent. Counting a request sends no trial, so it may come before a freeze."""
+    """Whether any trial of this run was ever sent. Counting sends no trial, so it may come before a freeze."""
     return any(seen.attempts for seen in read_state(run_dir / LEDGER_NAME).trials.values())
 
 
