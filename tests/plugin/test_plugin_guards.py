@@ -4,8 +4,6 @@ import fcntl
 import json
 import os
 
-import pytest
-
 from tests.plugin.boxes import Box
 
 SMOKE_P0 = ("evals", "-m", "smoke and p0")
@@ -45,12 +43,11 @@ def test_values_are_read_only_after_the_equals_sign(box: Box) -> None:
     assert "--mock=flawed" in refused(box, *SMOKE_P0, "--mock", "flawed")
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_refusals_of_a_planned_run(box: Box, workers: str) -> None:
-    """Locked, orphaned, unaudited, edited, foreign, confirmatory: each says what is wrong with the run."""
-    assert 0 == box.pytest(*SMOKE_P0, "--mock", workers).code
-    run, again = box.run, ("evals", f"--run={box.run}", "--mock", workers)
-    assert "backend mock-oracle, not mock-flawed" in refused(box, "evals", f"--run={run}", "--mock=flawed", workers)
+def test_refusals_of_a_planned_run(box: Box) -> None:
+    """Locked, orphaned, unaudited, edited, foreign: each says what is wrong with the run, before a worker exists."""
+    assert 0 == box.pytest(*SMOKE_P0, "--mock").code
+    run, again = box.run, ("evals", f"--run={box.run}", "--mock", "-n2")
+    assert "backend mock-oracle, not mock-flawed" in refused(box, "evals", f"--run={run}", "--mock=flawed", "-n0")
     for name in ("lock", "workers.lock"):
         with (run / name).open("a") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
