@@ -84,7 +84,7 @@ def free_name(path: Path) -> Path:
 def _row(line: bytes) -> dict[str, object] | None:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter: brackets a thousand deep, which nobody here wrote
         return None
     return row if isinstance(row, dict) else None
 

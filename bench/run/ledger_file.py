@@ -70,6 +70,8 @@ def is_torn(raw: bytes) -> bool:
         json.loads(raw)
     except ValueError:
         return True
+    except RecursionError:  # brackets a thousand deep: no beginning of a line that was written here
+        return False
     return False
 
 

@@ -64,7 +64,7 @@ def test_what_a_person_decides_about_lost_answers_and_failures(world, server):
     assert (code, "booked as 777" in text) == (0, True), text
     after = ledger_totals(plan.run_dir)
     assert after.known_tokens == before.known_tokens + 777
-    assert after.unresolved_tokens == before.unresolved_tokens // 2
+    assert 0 < after.unresolved_tokens < before.unresolved_tokens
     assert run(box, plan, "--retry-ambiguous")[0] == 1
     totals = ledger_totals(plan.run_dir)
     assert (sum(server.by_hash.values()), totals.unresolved_tokens) == (21, after.unresolved_tokens)
@@ -110,7 +110,7 @@ def test_a_cap_is_raised_on_the_same_day(world, server):
     ledger = (plan.run_dir / "usage-ledger.jsonl").read_text().splitlines()
     raised = [json.loads(line) for line in ledger if '"kind":"cap"' in line]
     assert len(raised) == 1
-    assert {low, high} <= {value for value in raised[0].values() if isinstance(value, int)}
+    assert (low, high) == (raised[0]["record"]["old"], raised[0]["record"]["new"])
 
 
 def test_without_counting_only_a_soft_budget_sends(tmp_path):
