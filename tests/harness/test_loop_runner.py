@@ -305,6 +305,20 @@ def test_a_page_that_stays_locked_is_given_up(tmp_path, monkeypatch):
     assert (tmp_path / "page.md").read_text().endswith("\n- first\n")
 
 
+@pytest.mark.parametrize(
+    ("ran", "expected"),
+    [
+        (runner.Ran(3, 1.0, False, "first\nlast words \n\n"), "verify exit 3, CONTINUE: last words"),
+        (runner.Ran(-9, 1.0, True, ""), "verify stopped at its time limit, CONTINUE: (no output)"),
+        (runner.Ran(1, 1.0, False, "x" * 999), f"verify exit 1, CONTINUE: {'x' * 200}"),
+    ],
+)
+def test_a_lesson_says_what_failed_and_what_it_said_last(ran, expected):
+    """One line: time, iteration, how VERIFY ended, what follows, the last line of output, cut to 200 characters."""
+    time_of_day, _, rest = runner.lesson_line(7, ran, "CONTINUE").partition("Z iteration 7: ")
+    assert (19, expected) == (len(time_of_day), rest)
+
+
 def test_a_page_that_is_locked_for_a_moment_is_waited_for(tmp_path):
     """The lesson comes when the other has written its own."""
     page = tmp_path / "page.md"
