@@ -162,9 +162,23 @@ def planned_workers(run_dir: Path, *, local: bool) -> int:
 
 
 def status(
-    *, run: options.Run, as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False
+    *,
+    run: options.Run,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look again and again, until the run is over or Ctrl-C.")
+    ] = False,
 ) -> int:
-    """Say how far a run is. Exits 0 only when every planned trial has ended, so it can stand in a verify step."""
+    """Say how far a run is. Exits 0 only when every planned trial has ended, so it can stand in a verify step.
+
+    --watch redraws every two seconds on a terminal; into a file or a pipe it writes a plain line when there is news.
+    """
+    if watch and as_json:
+        raise UsageError("--watch and --json exclude each other")
+    if watch:
+        from bench.cli.watching import watch as keep_looking  # noqa: PLC0415  (heavy)
+
+        return keep_looking(run)
     from bench.run.status import status as read_status  # noqa: PLC0415  (heavy)
 
     state = read_status(run)

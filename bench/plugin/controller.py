@@ -47,6 +47,11 @@ class Controller:
         self._written = NOTHING_WRITTEN
         self._words: dict[str, str] = {}  # of items between the reports of their call and their tear-down
 
+    @property
+    def sends(self) -> bool:
+        """Whether anything is sent by this invocation."""
+        return self._session is not None
+
     def pytest_report_header(self) -> list[str]:
         """The run, where requests go, and how much is already done."""
         return summary.header(self._evaluation, terminal=self._terminal, session=self._session)

@@ -44,6 +44,7 @@ def add_options(parser: pytest.Parser) -> None:
     _add_backend_options(group)
     _add_limit_options(group)
     _add_resume_options(group)
+    _add_view_options(group)
 
 
 def _add_plan_options(group: pytest.OptionGroup) -> None:
@@ -57,6 +58,15 @@ def _add_plan_options(group: pytest.OptionGroup) -> None:
         "--phase",
         choices=("p0", "p1"),
         help="p0: task scope_lookup alone; p1: all three tasks; default: p0 if -m asks for p0, else p1",
+    )
+
+
+def _add_view_options(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--progress",
+        type=seconds,
+        metavar="SECONDS",
+        help="seconds between two lines on how far the session is, 0: none; default 10 on a terminal, else 60",
     )
 
 
@@ -131,6 +141,13 @@ def positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 15 and int(text) > 0):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, 0 or more."""
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, like 30 or 0.5")
+    return float(text)
 
 
 def sha256(text: str) -> str:

@@ -5,6 +5,7 @@ Everything that can be refused is refused here, as one line and exit code 4, bef
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,11 @@ from bench.plugin import guards, naming, options
 from bench.plugin.controller import Controller
 from bench.plugin.evaluation import Evaluation
 from bench.plugin.expression import ExpressionError, parse, words
+from bench.plugin.progress import ProgressLines, seconds_between
 from bench.plugin.resolve import resolve_run
 from bench.plugin.selection import Selection
 from bench.plugin.worker import Handoff, install
+from bench.run.clock import SystemClock
 from bench.run.interrupt import InterruptStop
 from bench.run.jsonl import JsonlDamagedError
 from bench.run.records_io import RunFileError
@@ -85,9 +88,19 @@ def _start(config: pytest.Config, backend: Backend, arguments: Sequence[Argument
     evaluation = Evaluation(run_dir, backend, plan.schedule, selected, Path(config.invocation_params.dir))
     controller = _controller(config, evaluation, plan=plan)
     config.pluginmanager.register(controller, "locality-controller")
+    _show_progress(config, evaluation, controller)
     config.add_cleanup(lambda: controller.close(config))
     if not distributed(config):
         install(config, controller.handoff, worker="main")
+
+
+def _show_progress(config: pytest.Config, evaluation: Evaluation, controller: Controller) -> None:
+    """Nothing for a dry run, whose whole course is one summary."""
+    if controller.sends:
+        every_s = seconds_between(config, terminal=sys.stdout.isatty())
+        wanted = len(evaluation.selected.intersection(controller.handoff.pending))
+        lines = ProgressLines(evaluation.run_dir, wanted=wanted, every_s=every_s, clock=SystemClock())
+        config.pluginmanager.register(lines, "locality-progress")
 
 
 def distributed(config: pytest.Config) -> bool:
