@@ -73,7 +73,9 @@ BROKEN = (
 )
 
 UNREADABLE = (
-    Part("gzip-bomb", (reply(gzip.compress(bytes(50_000_000)), headers={"content-encoding": "gzip"}),), "decode_failure"),
+    Part(
+        "gzip-bomb", (reply(gzip.compress(bytes(50_000_000)), headers={"content-encoding": "gzip"}),), "decode_failure"
+    ),
     Part("oversize", (reply(b" " * (LIMIT + 1)),), "decode_failure"),
     Part("html-page-with-200", (reply(b"<html>ok</html>", headers={"content-type": "text/html"}),), "decode_failure"),
     Part("no-json", (reply(b'{"id": "resp_1", "output": ['),), "decode_failure"),
@@ -81,7 +83,11 @@ UNREADABLE = (
     Part("a-list", (reply(b"[]"),), "decode_failure"),
     Part("duplicate-keys", (reply(swapped(b'"status"', b'"status": "completed", "status"')),), "decode_failure"),
     Part("nan", (reply(swapped(b"1.0", b"NaN")),), "decode_failure"),
-    Part("deep-nesting", (reply(swapped(b'"metadata": {}', b'"metadata": ' + b"[" * 200 + b"]" * 200)),), "decode_failure"),
+    Part(
+        "deep-nesting",
+        (reply(swapped(b'"metadata": {}', b'"metadata": ' + b"[" * 200 + b"]" * 200)),),
+        "decode_failure",
+    ),
     Part("unpaired-surrogate", (reply(swapped(b"4242", b"\\ud800")),), "decode_failure"),
     Part("bad-utf-8", (reply(swapped(b"4242", b"\xff\xfe")),), "decode_failure"),
     Part("huge-number", (reply(swapped(b"1.0", b"9" * 2000)),), "decode_failure"),

@@ -87,7 +87,10 @@ def test_what_may_have_been_billed_stays_booked(aftermath: Aftermath):
     """The ledger's total covers the server's, and no reservation is left in flight."""
     totals = ledger_totals(aftermath.run)
     assert 0 == totals.in_flight_tokens
-    assert aftermath.server.billed_tokens <= sum(totals.by_window.values()) + totals.unresolved_tokens + totals.carried_tokens
+    assert (
+        aftermath.server.billed_tokens
+        <= sum(totals.by_window.values()) + totals.unresolved_tokens + totals.carried_tokens
+    )
 
 
 def test_the_key_that_came_back_is_nowhere(aftermath: Aftermath):

@@ -1,5 +1,6 @@
 """Every operation of a whole session's file system fails once, in every way; then fold, check, resume."""
 
+import contextlib
 import itertools
 import shutil
 
@@ -43,7 +44,9 @@ class World:
                 self.run_dir, invocation, require_audit=lambda _: None, world=Surroundings(fs, FakeClock(), KEY)
             )
             transport = httpx.MockTransport(self._answer)
-            worker = WorkerSession.join(controller.handoff(), worker="main", transport=transport, fs=fs, clock=FakeClock())
+            worker = WorkerSession.join(
+                controller.handoff(), worker="main", transport=transport, fs=fs, clock=FakeClock()
+            )
             for position in controller.pending:
                 if position < TRIALS:
                     run_trial(worker.trial(position), worker.client, worker.ledger, worker.store)
@@ -82,7 +85,10 @@ def after_a_fault(world: World) -> None:
         assert read_run_terminal(world.run_dir, trial).ending == "answered"
     standing, totals = status(world.run_dir), ledger_totals(world.run_dir)
     assert standing.terminal + len(standing.ambiguous) == TRIALS
-    assert (totals.in_flight_tokens, server.billed_tokens <= totals.known_tokens + totals.unresolved_tokens) == (0, True)
+    assert (totals.in_flight_tokens, server.billed_tokens <= totals.known_tokens + totals.unresolved_tokens) == (
+        0,
+        True,
+    )
 
 
 def fail_at(planned, tmp_path, mode: str, operation: int) -> bool:
@@ -91,10 +97,8 @@ def fail_at(planned, tmp_path, mode: str, operation: int) -> bool:
     shutil.copytree(planned, copy)
     world = World(copy, LoopbackServer())
     fs = FaultyFs(mode, at=operation)
-    try:
+    with contextlib.suppress(Killed, Refusal, OSError, SessionBrokenError, LedgerDamagedError):
         world.session(fs)
-    except (Killed, Refusal, OSError, SessionBrokenError, LedgerDamagedError):
-        pass
     after_a_fault(world)
     world.server._listener.close()
     shutil.rmtree(copy)
