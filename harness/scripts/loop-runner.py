@@ -882,8 +882,6 @@ def main_replay(path: Path) -> int:
 
 def say(line: str) -> None:
     """One line of progress on standard error, dropped if nobody takes it: no reader may hold up or end the loop."""
-    if sys.stderr is None:  # closed from the start: its descriptor may be another file by now
-        return
     with contextlib.suppress(OSError):
         if select.select([], [2], [], 0)[1]:
             os.write(2, f"loop-runner: {printable(line)[:1000]}\n".encode("utf-8", "replace"))

@@ -105,8 +105,8 @@ def test_a_verify_that_turns_its_kill_into_exit_zero_has_not_passed(folder):
 
 
 def test_a_command_over_its_limit_may_finish_within_the_grace(folder):
-    """SIGINT comes first: what ends by itself within kill_grace_seconds is not killed, however much it still says."""
-    (folder / "config.yaml").write_text(config_text(command_seconds=0.3, max_iter=1, kill_grace_seconds=20))
+    """SIGINT comes first: what ends by itself within kill_grace_seconds is not killed, however much it still says, nor waited for."""
+    (folder / "config.yaml").write_text(config_text(command_seconds=0.3, max_iter=1, kill_grace_seconds=600))
     last_words = "head -c 300000 /dev/zero | tr '\\0' x; touch finished; exit 7"
     loop(folder, "--verify", f'trap "{last_words}" INT; sleep 600')
     verify = log_of(folder)["iterations"][0]["verify"]

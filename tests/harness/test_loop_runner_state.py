@@ -91,7 +91,21 @@ def test_what_a_glob_matches(tmp_path, pattern, expected):
 def test_an_absolute_glob_is_taken_as_it_is(tmp_path):
     """The files need not lie in the working folder."""
     (tmp_path / "a").write_text("x")
-    assert 1 == state(Path("/"), f"{tmp_path}/*")[1]
+    assert 1 == state(tmp_path / "elsewhere", f"{tmp_path}/*")[1]
+
+
+def test_each_folder_is_looked_at_once_for_each_part_of_a_glob(tmp_path):
+    """Four ** in a tree of six levels are no more work than four times six folders, and can be ended at each."""
+    (tmp_path / "a/b/c/d/e/f").mkdir(parents=True)
+    looks: list[None] = []
+    assert set() == runner.matched("**/**/**/**/x*", tmp_path, lambda: looks.append(None))
+    assert 7 <= len(looks) <= 7 * 5
+
+    def no_more() -> None:
+        raise runner.UnfinishedError
+
+    with pytest.raises(runner.UnfinishedError):
+        runner.matched("x", tmp_path, no_more)
 
 
 def test_links_in_a_circle_have_an_end(tmp_path):
