@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from bench.run.ledger_records import InvocationOpened, StopReason
 
 
-_BROKEN_FILES = (LedgerDamagedError, JsonlDamagedError, RunFileError, SessionBrokenError, PromptChangedError)
+_BROKEN_FILES = (LedgerDamagedError, JsonlDamagedError, RunFileError, PromptChangedError)
+_MAKE_ROOM = "free space or make it writable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,12 @@ class ControllerSession:
         except _BROKEN_FILES as error:
             lock.release()
             raise Refusal(str(error)) from None
+        except SessionBrokenError as error:
+            lock.release()
+            raise Refusal(f"{error}; {_MAKE_ROOM}") from None
         except OSError as error:
             lock.release()
-            raise Refusal(f"{run_dir}: cannot be written ({error.strerror}); free space or make it writable") from None
+            raise Refusal(f"{run_dir}: cannot be written ({error.strerror}); {_MAKE_ROOM}") from None
         except BaseException:
             lock.release()
             raise

@@ -104,7 +104,7 @@ def _take(fs: Fs, path: Path, *, exclusive: bool) -> HeldLock | None:
     try:
         fd = fs.open_append(path)
     except OSError as error:
-        raise Refusal(f"{path}: cannot be written ({error.strerror}); make the run directory writable") from None
+        raise Refusal(f"{path}: cannot be written ({error.strerror}); free space or make it writable") from None
     try:
         if fs.lock(fd, exclusive=exclusive, wait=False):
             return HeldLock(fs, fd)
