@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 from typer.main import get_command
 
-from bench.cli import plan_commands, result_commands, run_commands
+from bench.cli import answer_commands, plan_commands, result_commands, run_commands
 from bench.cli.options import UsageError, attach_defaults
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ REFUSALS = frozenset(
     {
         "AuditError",
         "BlindedError",
+        "ComparisonError",
         "ConfigError",
         "CredentialError",
         "EndpointError",
@@ -52,6 +53,7 @@ APP = typer.Typer(
 plan_commands.register(APP)
 run_commands.register(APP)
 result_commands.register(APP)
+answer_commands.register(APP)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -152,5 +152,7 @@ MaxTpm = Annotated[
 ]
 Preset = Annotated[
     str,
-    typer.Option("--preset", metavar="NAME|FILE", help="smoke, pilot, main, hard, or the path of a .json file."),
+    typer.Option(
+        "--preset", metavar="NAME|FILE", help="One in configs/ (smoke, pilot, main, hard, …), or a .json file."
+    ),
 ]

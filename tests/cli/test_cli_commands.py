@@ -29,6 +29,9 @@ COMMANDS = (
     "score",
     "report",
     "power",
+    "show",
+    "diff",
+    "export",
 )
 
 
