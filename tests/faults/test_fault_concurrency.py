@@ -110,7 +110,7 @@ def small_disk(tmp_path):
     with contextlib.ExitStack() as stack:
         if os.geteuid() != 0:
             pytest.skip("mounting needs root")
-        yield stack.enter_context(mounted(tmp_path / "disk", "size=1m"))
+        yield stack.enter_context(mounted(tmp_path / "disk", "size=16m"))
 
 
 def fill(folder: Path, leave: int) -> Path:
