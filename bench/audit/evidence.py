@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bench.plan.records import ScheduleRow
     from bench.prompt.style import PromptStyle
 
-Build = "Callable[[Plan, ScheduleRow], LlmRequest]"
-
 
 @dataclass(frozen=True, slots=True)
 class PromptEvidence:

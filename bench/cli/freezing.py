@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import bench
 from bench.audit import require_audit
-from bench.plan.freeze import FreezeFacts, SmallestEffect, freeze_run
+from bench.plan.freeze import freeze_run
+from bench.plan.freeze_facts import FreezeFacts, SmallestEffect
 from bench.plan.plan_files import Plan
 from bench.plan.tried_grids import tried_grids
 from bench.run.clock import SystemClock

@@ -38,10 +38,6 @@ class Lexicon:
             case Kind.AREA:
                 return self.area
 
-    def kind_of(self, word: str) -> Kind | None:
-        """The kind that ``word`` stands for, or None."""
-        return next((kind for kind in Kind if self.kind_word(kind) == word), None)
-
     @property
     def words(self) -> tuple[str, ...]:
         """All six words, in the order of the fields."""

@@ -7,7 +7,7 @@ What ``--protocol-hash`` takes is the SHA-256 of ``freeze.json``.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench.data.generate import GENERATOR_VERSION
@@ -26,10 +26,10 @@ from bench.prompt.episode import PROMPT_VERSION
 from bench.wire.hashing import hash_file, sha256_hex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from bench.plan.tried_grids import TriedGrid
+    from bench.plan.freeze_facts import FreezeFacts
 
 FREEZE_FILE = "freeze.json"
 AUDIT_FILE = "audit.json"
@@ -41,30 +41,6 @@ SCHEMA = "syntax-locality-icl/freeze/1"
 
 WRITTEN_FILES = (CAPABILITIES_FILE, DATASET_FILE, TEMPLATES_FILE, PREREGISTRATION_FILE)
 FROZEN_FILES = (MANIFEST_FILE, *HASHED_FILES, AUDIT_FILE, *WRITTEN_FILES)
-
-
-@dataclass(frozen=True, slots=True)
-class SmallestEffect:
-    """The difference detectable with 80 % power at 5 % at the frozen size, in percentage points; None: not known.
-
-    ``source`` says where the variances come from (a pilot's folder, or why there are none).
-    """
-
-    mde_pp: float | None
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class FreezeFacts:
-    """What a freeze records of the day and the machine. ``date`` is UTC, ISO 8601; ``versions`` by package name."""
-
-    date: str
-    git_commit: str | None
-    dirty: bool
-    diff_sha256: str | None
-    versions: Mapping[str, str]
-    effect: SmallestEffect
-    tried_grids: Sequence[TriedGrid] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)

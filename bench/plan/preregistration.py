@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bench.plan.freeze import FreezeFacts
+    from bench.plan.freeze_facts import FreezeFacts
     from bench.plan.tried_grids import TriedGrid
 
 _QUESTION = """\

@@ -12,8 +12,7 @@ import pytest
 from bench.plugin import guards, outcomes, summary
 from bench.plugin.aftermath import NOTHING_WRITTEN, Grading, count_missing, write_results
 from bench.plugin.exit_code import Happened, exit_code
-from bench.plugin.hooks import HANDOFF
-from bench.plugin.naming import node_id
+from bench.plugin.naming import HANDOFF, node_id
 from bench.plugin.runner import RUNNER
 from bench.plugin.scheduler import BlockScheduling
 from bench.score.blinding import is_blinded

@@ -10,8 +10,6 @@ from bench.plugin.selection import read_argument
 if TYPE_CHECKING:
     import pytest
 
-HANDOFF = "bench"  # the key of xdist's workerinput
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option group."""
@@ -23,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, text in naming.FIXED_MARKERS:
         config.addinivalue_line("markers", f"{name}: {text}")
     if hasattr(config, "workerinput"):
-        if handoff := config.workerinput.get(HANDOFF):
+        if handoff := config.workerinput.get(naming.HANDOFF):
             from bench.plugin.worker import join  # noqa: PLC0415 - the client and its libraries, for evaluations only
 
             join(config, handoff)

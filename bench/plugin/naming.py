@@ -1,4 +1,4 @@
-"""How a trial is called in pytest: its node id and its markers.
+"""How things are called in pytest: a trial's node id and markers, the folder of evaluations, the key of a handoff.
 
 Pure text from schedule rows, so that the process which never collects can say what the collecting one will find.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bench.plan.records import ScheduleRow
 
 FOLDER = "evals"
+HANDOFF = "bench"  # the key of xdist's workerinput
 FUNCTIONS: Mapping[str, str] = {
     "test_scope_lookup": "scope_lookup",
     "test_active_stack": "active_stack",

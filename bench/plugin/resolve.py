@@ -15,6 +15,7 @@ import pytest
 
 from bench.backends.planning import model_settings, plan_and_audit
 from bench.plan.config import CONFIG_DIR, PresetConfig, load_preset
+from bench.plan.planner import plan_name
 from bench.plugin.expression import asserted
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _planned(config: pytest.Config, backend: Backend, *, preset: PresetConfig, p
     fresh = Path(tempfile.mkdtemp(prefix=".plan-", dir=runs))
     config.add_cleanup(lambda: shutil.rmtree(fresh, ignore_errors=True))
     protocol_hash = plan_and_audit(preset, phase=phase, model=model, out=fresh)
-    place = config.rootpath / RUNS / f"{preset.name}-{phase}-{backend.name}-{protocol_hash[:8]}"
+    place = config.rootpath / RUNS / plan_name(preset.name, phase, backend.name, protocol_hash)
     if place.is_dir():
         return place
     if listing:

@@ -10,13 +10,12 @@ from bench.plan.errors import PlanError
 from bench.plan.freeze import (
     FREEZE_FILE,
     FROZEN_FILES,
-    FreezeFacts,
-    SmallestEffect,
     freeze_run,
     frozen_changes,
     read_freeze,
     require_frozen,
 )
+from bench.plan.freeze_facts import FreezeFacts, SmallestEffect
 from bench.plan.tried_grids import tried_grids
 from bench.plan.verify import verify_run
 from tests.planned import GRADER, plan_into, tiny_preset
