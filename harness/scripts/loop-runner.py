@@ -434,8 +434,7 @@ def matched(pattern: str, root: Path, go_on: Callable[[], None]) -> set[str]:
     ``glob`` would do but for two things: its ``**`` goes through symbolic links, so that two links to their own folder
     keep it busy for ever, and nothing can end it.
     """
-    absolute = pattern.startswith("/")
-    todo = [("/" if absolute else "", tuple((pattern.lstrip("/") if absolute else pattern).split("/")))]
+    todo = [("/" if pattern.startswith("/") else "", tuple(pattern.split("/")))]
     found, seen = set(), set(todo)
     while todo:
         go_on()
@@ -452,7 +451,7 @@ def matched(pattern: str, root: Path, go_on: Callable[[], None]) -> set[str]:
 def one_part(root: Path, folder: str, parts: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The paths that the first of the glob's parts leads to from ``folder``, each with the parts that are left."""
     part, rest = parts[0], parts[1:]
-    if part != "**" and not re.search(r"[*?[]", part):
+    if not re.search(r"[*?[]", part):
         yield os.path.join(folder, part), rest  # noqa: PTH118  ".." and "//" stay as written
         return
     if part == "**" and rest:

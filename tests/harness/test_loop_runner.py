@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -43,6 +44,7 @@ def test_each_exit_by_command_line(folder, arguments, reason, code, iterations):
     log = log_of(folder)
     assert (code, reason, code) == (ended.returncode, log["exit"]["reason"], log["exit"]["code"])
     assert iterations is None or iterations == len(log["iterations"])
+    assert all(0 <= entry["verify"]["duration_s"] <= entry["elapsed_s"] for entry in log["iterations"])
     failed = sum(not entry["passed"] for entry in log["iterations"])
     assert failed == (folder / "page.md").read_text().count("\n- ")
     assert 0 == replay(folder).returncode
@@ -181,8 +183,10 @@ def test_a_verify_that_stops_itself_is_ended(folder):
 
 def test_a_command_that_cannot_be_started_has_failed(tmp_path):
     """The working folder is gone: the loop still ends by its guards, and the log says why."""
-    stop = runner.StopSignals()
-    ran = runner.run_command("true", runner.Limits(20, 0, stop), cwd=tmp_path / "gone", iteration=1)
+    limits = runner.Limits(20, 0, runner.StopSignals())
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    ran = runner.run_command("true", limits, cwd=tmp_path / "gone", iteration=1)
+    assert before == len(list(Path("/proc/self/fd").iterdir()))
     assert (126, False) == (ran.exit_code, ran.cut_off)
     assert "gone" in ran.tail
 

@@ -71,6 +71,7 @@ def test_what_the_runner_writes_is_no_progress(folder):
         ("[!a].py", []),
         (".*", [".hidden.py"]),
         ("*/b.py", ["d/b.py", "to-d/b.py"]),
+        ("*/a.py", []),
         ("d//b.py", ["d/b.py"]),
         ("./d/../a.py", ["./d/../a.py"]),
         ("A.PY", []),

@@ -99,6 +99,14 @@ def test_a_stop_signal_while_hashing_starts_no_revise(folder):
     assert (1, 0) == (len(log_of(folder)["iterations"]), replay(folder).returncode)
 
 
+def test_the_first_signal_names_the_exit():
+    """Whoever asks twice, and otherwise, gets the code of what came first."""
+    stop = runner.StopSignals()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        stop.note(number, None)
+    assert (signal.SIGINT, 2) == (stop.number, stop.count)
+
+
 def test_a_second_signal_cuts_the_grace_short(folder):
     """Two in quick succession: nobody waits for a grace of ten minutes."""
     (folder / "config.yaml").write_text(config_text(kill_grace_seconds=600))
