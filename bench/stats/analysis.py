@@ -88,7 +88,7 @@ def run_state(trials: Sequence[ResultRow], settings: AnalysisSettings) -> RunSta
     """How far the run is."""
     found = counts(trials)
     share = found.infrastructure_missing_share
-    stop_rule_met = found.planned > 0 and found.terminal >= settings.min_terminal_share * found.planned
+    stop_rule_met = found.planned > 0 and found.terminal / found.planned >= settings.min_terminal_share
     above = share > settings.max_infrastructure_missing
     said = {
         "provisional: not every planned trial is terminal": found.terminal < found.planned,

@@ -10,7 +10,7 @@ import pytest
 from stats_rows import SYNTAX, differences, family, trial
 
 from bench.score.outcome import Outcome
-from bench.stats.analysis import analyse, with_holm
+from bench.stats.analysis import analyse, run_state, with_holm
 from bench.stats.contrast import PRIMARY, Selection
 from bench.stats.contrast_result import contrast_result
 from bench.stats.document import analysis_json
@@ -219,6 +219,14 @@ def test_infrastructure_missing_above_one_percent_withholds():
     found = analyse(rows, PROTOCOL)
     assert (0.0125, True) == (found.state.infrastructure_missing_share, found.state.infrastructure_missing_above_limit)
     assert ("infrastructure missing above 1%",) == found.primary.verdict_reasons
+
+
+@pytest.mark.parametrize(("terminal", "met"), [(54, False), (55, True)])
+def test_a_stop_rule_met_to_the_trial_is_met(terminal, met):
+    """55 of 100 trials under a rule of 55 %: 0.55 * 100 is above 55 in floating arithmetic, and must not count as so."""
+    rows = [trial("D", 1 if i < terminal else None, family=f"f{i}") for i in range(100)]
+    settings = settings_from(PROTOCOL | {"stop_rule": {"planned_trials_terminal_percent": 55}})
+    assert met == run_state(rows, settings).stop_rule_met
 
 
 def test_breakdowns_by_hand():

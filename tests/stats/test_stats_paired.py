@@ -9,8 +9,10 @@ from fractions import Fraction
 import pytest
 from stats_rows import differences, family, trial
 
+from bench.plan import protocol
 from bench.score.outcome import Outcome
-from bench.stats.contrast import EXPLORATORY, PRIMARY, Contrast, Selection
+from bench.stats.analysis import PRIMARY_SELECTION
+from bench.stats.contrast import CHECKS, EXPLORATORY, PRIMARY, Contrast, Selection
 from bench.stats.paired import family_pairs, highest, lowest, paired_sample, sample_of, to_pp
 
 T1 = Selection("scope_lookup", "after_close")
@@ -203,6 +205,15 @@ def test_contrast_names_and_the_seven():
     found = {letters[c.plus] + letters[c.minus] for c in EXPLORATORY}
     assert {"DE", "DC", "CB", "BA", "CA", "DA", "EA"} == found
     assert Contrast("generic_end", "named_end") == PRIMARY.swapped
+
+
+def test_what_is_analysed_is_what_a_protocol_promises():
+    """The primary contrast and place, the seven and the two of the check: the frozen names, in the frozen order."""
+    promised = protocol.PRIMARY
+    assert (promised["task"], promised["view"]) == (PRIMARY_SELECTION.task, PRIMARY_SELECTION.view)
+    assert promised["contrast"] == PRIMARY.name
+    assert list(protocol.EXPLORATORY_CONTRASTS) == [contrast.name for contrast in EXPLORATORY]
+    assert list(protocol.CHECK_CONTRASTS) == [contrast.name for contrast in CHECKS]
 
 
 def test_percentage_points():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
 import numpy as np
@@ -99,3 +100,12 @@ def test_drawn_p_is_never_zero(monkeypatch):
     monkeypatch.setattr(module, "MAX_OPERATIONS", 1)
     monkeypatch.setattr(module, "DRAWS", 1000)
     assert 1 / 1001 == sign_flip_of([1] * 60, seed=1).p
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_ties_are_seen_on_a_lattice_finer_than_a_float(monkeypatch, seed):
+    """Seven steps near 10^18, all of one sign: the two patterns as far out have p = 2/128, whatever rounding does."""
+    monkeypatch.setattr(module, "DRAWS", 20_000)
+    dice = random.Random(seed)
+    steps = [2 * dice.randrange(10**17, 10**18) + 1 for _ in range(7)]
+    assert sign_flip_of(steps, seed=1).p == pytest.approx(2 / 128, abs=0.004)
