@@ -28,7 +28,7 @@ REFUSAL = "I cannot help with that."
 
 
 def right_answer(row: ScheduleRow, gold: GoldRow) -> str:
-    """The gold answer as a model would write it."""
+    """The gold answer as a model would write it; PlanError if gold has none for the task."""
     match row.task:
         case "scope_lookup" if gold.value is not None:
             return str(gold.value)

@@ -30,7 +30,11 @@ class HandMadeError(Exception):
 
 
 def hand_made_family(preset: str, index: int, lines: Sequence[str], master_seed: int) -> Family:
-    """The family of one program with its probe in place; depth, filler and lookup kind are counted from it."""
+    """The family of one program with its probe in place; depth, filler and lookup kind are counted from it.
+
+    Raises:
+        HandMadeError: no probe or several, or lines that are no program of ``named_end``.
+    """
     family_id = f"{preset}-s{index}"
     probes = [number for number, line in enumerate(lines) if line.split()[:1] == [PROBE_WORD]]
     if len(probes) != 1:

@@ -35,7 +35,7 @@ _QUOTED = 24  # characters of a word that a message may show
 
 
 def parse_program(text: str, spec: RenderSpec) -> Program:
-    """The whole program that ``text`` is; every block must be closed and no probe may occur."""
+    """The whole program that ``text`` is: every block closed, no probe; ParseError at the first place that is not."""
     reader = _Reader(spec)
     for line in _lines(text):
         reader.read(line)
@@ -48,7 +48,7 @@ def parse_program(text: str, spec: RenderSpec) -> Program:
 
 
 def parse_prefix(text: str, spec: RenderSpec) -> ParsedPrefix:
-    """The events of ``text`` and the one probe at its end; blocks may still be open there."""
+    """The events of ``text`` and the one probe at its end; blocks may still be open there; ParseError if it is none."""
     reader = _Reader(spec)
     for line in _lines(text):
         if reader.probe is not None:

@@ -54,7 +54,11 @@ class ExpressionError(ValueError):
 
 
 def parse(text: str) -> Expression:
-    """Parse an expression of names, ``and``, ``or``, ``not`` and parentheses, as pytest reads it."""
+    """The expression of names, ``and``, ``or``, ``not`` and parentheses in a text, as pytest reads it.
+
+    Raises:
+        ExpressionError: the text is none; the message quotes it.
+    """
     tokens = _tokens(text)
     result, position = _either(tokens, 0)
     if position != len(tokens):

@@ -43,6 +43,9 @@ class Invocation:
         """Refuse an unknown backend, a negative or zero number, and a live session without its caps.
 
         One that only counts generates nothing: it needs no cap but that of HTTP attempts.
+
+        Raises:
+            Refusal: the first of these that was found.
         """
         if self.backend not in (LIVE, LOCAL) and not self.backend.startswith(MOCK):
             raise Refusal(f"backend {self.backend!r}: expected live, local or mock-<mode>")

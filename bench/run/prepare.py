@@ -44,7 +44,11 @@ def block_trials(
 
 
 def planned_body(plan: Plan, row: ScheduleRow) -> tuple[LlmRequest, bytes]:
-    """A trial's request and its exact bytes, checked against the plan."""
+    """A trial's request and its exact bytes, checked against the plan.
+
+    Raises:
+        PromptChangedError: the bytes are not those that were planned.
+    """
     request = build_request(plan, row)
     body = body_bytes(generation_body(request))
     if hashlib.sha256(body).hexdigest() != row.request_sha256:
