@@ -83,7 +83,7 @@ def is_locked(fs: Fs, run_dir: Path) -> bool:
 
 
 def refuse_shared_file_system(path: Path, mounts: Path) -> None:
-    """Raise ``Refusal`` on a network file system. A mount table that cannot be read is passed over: ``flock`` will tell."""
+    """Raise ``Refusal`` on a network file system; where the mounts cannot be read, ``flock`` itself has to tell."""
     try:
         rows = [line.split() for line in mounts.read_text().splitlines()]
     except OSError:
