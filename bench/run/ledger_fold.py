@@ -78,7 +78,11 @@ class Shares:
 
 @dataclass(slots=True)
 class InvocationLedger:
-    """What the current invocation has used. ``first_key`` is its first HTTP attempt, which goes out alone."""
+    """What the current invocation has used.
+
+    ``first_key`` is the attempt that nobody overtakes until it is closed: the first of all, then the first generation. A
+    wrong key shows at the one, an empty quota often at the other only, since counting is free.
+    """
 
     opened: InvocationOpened
     calls: int = 0
@@ -86,6 +90,7 @@ class InvocationLedger:
     blocks_begun: int = 0
     first_key: str | None = None
     first_closed: bool = False
+    has_generated: bool = False
     stop: Stop | None = None
 
 
@@ -200,8 +205,11 @@ class LedgerState:
         invocation = self._running()
         reservation.state = "in_flight"
         self.bound_backend = self.bound_backend or invocation.opened.backend
-        invocation.first_key = invocation.first_key or reservation.reserve.key
-        if reservation.reserve.purpose == "generate":
+        generates = reservation.reserve.purpose == "generate"
+        if invocation.first_key is None or (generates and not invocation.has_generated):
+            invocation.first_key, invocation.first_closed = reservation.reserve.key, False
+        invocation.has_generated |= generates
+        if generates:
             self.trials[reservation.reserve.trial].last = "in_flight"
         if invocation.opened.max_rpm is not None or invocation.opened.max_tpm is not None:
             self.rate.add(reservation.reserve.key, tokens=reservation.reserve.tokens, mono_ms=mono_ms)

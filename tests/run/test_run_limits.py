@@ -80,6 +80,15 @@ def test_the_first_attempt_of_an_invocation_goes_out_alone():
     assert isinstance(ask(folded(*FIRST_DONE)), Grant)
 
 
+def test_the_first_generation_of_an_invocation_goes_out_alone_too():
+    """An empty quota shows there only, for counting is free: it costs one generation, however many workers wait."""
+    counted = (reserve("count", trial="t0", purpose="count", tokens=0), Intent("count"), Settle("count", 0, "counted"))
+    sent = (reserve("first", trial="t0"), Intent("first"))
+    assert isinstance(ask(folded(*counted)), Grant)
+    assert isinstance(ask(folded(*counted, *sent)), Wait)
+    assert isinstance(ask(folded(*counted, *sent, Settle("first", 100, "usage"))), Grant)
+
+
 def test_the_first_attempt_of_a_dead_worker_holds_nobody_up():
     """The death of the worker closes its attempt."""
     dead = folded(reserve("first", trial="t0", worker="gw7"), Intent("first"), WorkerGone("gw7"))
