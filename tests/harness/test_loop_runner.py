@@ -1,5 +1,6 @@
 """The loop runner by command line: its five exits, and every way a command of its own can misbehave."""
 
+import fcntl
 import os
 import resource
 import signal
@@ -147,6 +148,15 @@ def test_megabytes_of_output_neither_block_nor_fill_the_log(folder):
     loop(folder, "--verify", "false", "--revise", revise, "--max-iter", "2")
     revised = log_of(folder)["iterations"][0]["revise"]
     assert (0, 4000, True) == (revised["exit_code"], len(revised["tail"]), revised["tail"].endswith("xthe end\n"))
+
+
+def test_what_a_full_pipe_still_holds_is_read():
+    """The last words of a command that wrote faster than it was read are not lost."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 1 << 18)
+    os.write(writing, b"x" * 200_000 + b"the end")
+    os.close(writing)
+    assert runner.Tail(reading).close().endswith("xthe end")
 
 
 def test_output_without_end_is_cut_off(folder):
