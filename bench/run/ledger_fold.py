@@ -80,8 +80,8 @@ class Shares:
 class InvocationLedger:
     """What the current invocation has used.
 
-    ``first_key`` is the attempt that nobody overtakes until it is closed: the first of all, then the first generation. A
-    wrong key shows at the one, an empty quota often at the other only, since counting is free.
+    ``first_key`` is the attempt that nobody overtakes until it is closed: the first of all, then the first generation.
+    A wrong key shows at the one, an empty quota often at the other only, since counting is free.
     """
 
     opened: InvocationOpened

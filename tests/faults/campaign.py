@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Victim = Literal["worker", "controller", "group"]
 VICTIMS: tuple[Victim, ...] = ("worker", "controller", "group")
 LATENCY_MS = 40
-SESSION_S = 180
+SESSION_S = 900  # only a guard against hanging: on a machine that is busy a session takes minutes
 SERVER = Path(__file__).parents[1] / "loopback.py"
 
 
@@ -142,11 +142,18 @@ class Campaign:
             )
         return process, calls
 
+    def _end_of(self, process: subprocess.Popen[bytes]) -> int:
+        try:
+            return process.wait(timeout=SESSION_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise AssertionError(f"a session hangs; it printed\n{self._output.read_text()[-4000:]}") from None
+
     def finish(self, *flags: str) -> int:
         """A session that nobody kills; its exit code. One that the token cap stopped gets a higher cap the next time."""
         before = len(self.generations())
         process, calls = self.start(*flags)
-        code = process.wait(timeout=SESSION_S)
+        code = self._end_of(process)
         assert code in (0, 1, 6), self._output.read_text()[-4000:]
         assert len(self.generations()) - before <= calls
         self.check_books()
@@ -160,7 +167,7 @@ class Campaign:
             before = len(self.generations())
             process, calls = self.start()
             self._kill_in(process, wanted)
-            if process.wait(timeout=SESSION_S) == 6:
+            if self._end_of(process) == 6:
                 self.figures.cap += self._step
             _wait_for_group(process.pid)
             assert len(self.generations()) - before <= calls

@@ -72,7 +72,7 @@ def aftermath(tmp_path_factory):
         trials = server.assign(plan, [[answer(text)] for text in (*HOSTILE, LARGE)])
         watch = box.plugin("watch", WATCH.format(folder=str(folder)))
         flags = (*caps(), *FAST, "--accept-carryover", "-n1", "-rA", "-v", "--junitxml=junit.xml", watch)
-        session = box.pytest("evals", f"--run={plan.run_dir}", *flags, timeout_s=300)
+        session = box.pytest("evals", f"--run={plan.run_dir}", *flags, timeout_s=600)
     peaks = {path.name.removeprefix("peak-"): int(path.read_text()) / 1024 for path in folder.glob("peak-*")}
     return Aftermath(session, plan.run_dir, trials, box.root / "junit.xml", peaks)
 

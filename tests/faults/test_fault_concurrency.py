@@ -16,6 +16,7 @@ from tests.faults.worlds import FAST, TrialServer, box_for, caps, plan_run
 from tests.loopback import LoopbackServer
 
 pytestmark = pytest.mark.faults
+PATIENCE_S = 600  # only a guard against hanging
 
 
 def generations_of(log: Path) -> list[dict]:
@@ -77,13 +78,13 @@ def test_a_second_session_is_refused_and_a_dead_one_is_no_obstacle(tmp_path):
             deadline = time.monotonic() + 200
             while not server.generations and time.monotonic() < deadline:
                 time.sleep(0.02)
-            second = box.pytest(*command)
+            second = box.pytest(*command, timeout_s=PATIENCE_S)
             refusals = [line for line in second.text.splitlines() if "another session holds this run" in line]
             assert (4, 1) == (second.code, len(refusals)), second.text
         finally:
             os.killpg(first.pid, 9)
             first.communicate()
-        third = box.pytest(*command)
+        third = box.pytest(*command, timeout_s=PATIENCE_S)
         assert third.code in (0, 1, 6), third.text
         assert {1} == set(server.by_hash.values())
         assert len(status(plan.run_dir).ambiguous) <= 2
@@ -128,18 +129,18 @@ def test_a_full_disk_stops_before_sending(tmp_path, small_disk):
         plan = plan_run(small_disk / "run", server.base_url)
         command = ("evals", f"--run={plan.run_dir}", *caps(), *FAST, "--accept-carryover", "-q")
         filler = fill(small_disk, leave=0)
-        refused = box.pytest(*command)
+        refused = box.pytest(*command, timeout_s=PATIENCE_S)
         assert (4, 0) == (refused.code, server.received), refused.text
         assert ["free space or make it writable" in refused.text, "No space left" in refused.text] == [True, True]
         filler.unlink()
         filler = fill(small_disk, leave=100_000)
-        stopped = box.pytest(*command)
+        stopped = box.pytest(*command, timeout_s=PATIENCE_S)
         assert "INTERNALERROR" not in stopped.text
         assert (1, True) == (stopped.code, "stopped: disk" in stopped.text), stopped.text
         sent = server.generations
         assert 0 < sent < 20
         filler.unlink()
-        again = box.pytest(*command)
+        again = box.pytest(*command, timeout_s=PATIENCE_S)
         standing, totals = status(plan.run_dir), ledger_totals(plan.run_dir)
         assert again.code == (1 if standing.ambiguous else 0)
         assert (len(standing.ambiguous) <= 1, max(server.by_hash.values())) == (True, 1)
@@ -152,12 +153,12 @@ def test_a_read_only_run_stops_before_sending(tmp_path, small_disk):
         box = box_for(tmp_path / "box", server.base_url)
         plan = plan_run(small_disk / "run", server.base_url)
         subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-        session = box.pytest("evals", f"--run={plan.run_dir}", *caps(), *FAST)
+        session = box.pytest("evals", f"--run={plan.run_dir}", *caps(), *FAST, timeout_s=PATIENCE_S)
         lines = [line for line in session.text.splitlines() if line.startswith("ERROR: ")]
         assert (4, 1, 0) == (session.code, len(lines), server.received), session.text
         assert "Read-only" in lines[0]
         assert 20 == status(plan.run_dir).pending
-        assert 0 == box.pytest("evals", f"--run={plan.run_dir}").code
+        assert 0 == box.pytest("evals", f"--run={plan.run_dir}", timeout_s=PATIENCE_S).code
 
 
 def test_the_lock_of_a_process_that_died_blocks_nobody(tmp_path):
@@ -169,12 +170,12 @@ def test_the_lock_of_a_process_that_died_blocks_nobody(tmp_path):
         command = ("evals", f"--run={plan.run_dir}", *caps(), *FAST, "-q")
         try:
             _wait_until_held(plan.run_dir / "workers.lock")
-            refused = box.pytest(*command)
+            refused = box.pytest(*command, timeout_s=PATIENCE_S)
             assert (4, 0, True) == (refused.code, server.received, "still alive" in refused.text), refused.text
         finally:
             os.killpg(holder.pid, 9)
             holder.wait()
-        assert 0 == box.pytest(*command).code
+        assert 0 == box.pytest(*command, timeout_s=PATIENCE_S).code
 
 
 def _wait_until_held(path: Path) -> None:

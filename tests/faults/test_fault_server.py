@@ -47,7 +47,7 @@ def aftermath(tmp_path_factory):
         trials = server.assign(plan, [part.steps for part in PARTS])
         impatient = box.plugin("impatient", IMPATIENT)
         flags = (*caps(), *FAST, "--accept-carryover", "-n4", "-rA", "-v", "-l", "--junitxml=junit.xml", impatient)
-        session = box.pytest("evals", f"--run={plan.run_dir}", *flags, timeout_s=240)
+        session = box.pytest("evals", f"--run={plan.run_dir}", *flags, timeout_s=600)
         sent = {row.trial_id: server.by_hash[row.request_sha256] for row in plan.schedule}
         yield Aftermath(session, plan.run_dir, trials, server, sent, box.root / "junit.xml")
 

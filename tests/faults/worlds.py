@@ -62,7 +62,7 @@ def locality(box: Box, *arguments: object) -> tuple[int, str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=600,
     )
     return done.returncode, done.stdout + done.stderr
 
