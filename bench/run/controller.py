@@ -27,7 +27,7 @@ from bench.run.records import EVALUABLE_ENDINGS
 from bench.run.records_io import RunFileError, read_run_terminal
 from bench.run.recover import Recovery, RecoveryReport
 from bench.run.start import begin, boot_id, check_backend, check_frozen, check_plan, endpoint_of, open_plan
-from bench.run.states import TrialState, state_of
+from bench.run.states import TrialState, state_of, trial_states
 from bench.run.store import COUNTS_NAME, RunStore
 from bench.run.trial_types import TrialResult
 
@@ -204,25 +204,20 @@ class ControllerSession:
         """Decide once which trials are pending, from the ledger and the trials' own records."""
         pending: list[int] = []
         ambiguous: list[int] = []
+        states = trial_states(self.plan.run_dir, self._ledger.state)
         for row in self.plan.schedule:
-            state, failed = self._standing(row.trial_id)
+            state = states.get(row.trial_id)
             self.terminal_count += state == "terminal"
             if state == "ambiguous" and not self._invocation.retry_ambiguous:
                 ambiguous.append(row.position)
-            elif state != "terminal" or (failed and self._invocation.retry_failed):
+            elif state != "terminal" or (self._invocation.retry_failed and self._has_failed(row.trial_id)):
                 pending.append(row.position)
         self.pending, self.ambiguous = tuple(pending), tuple(ambiguous)
 
-    def _standing(self, trial_id: str) -> tuple[TrialState, bool]:
-        """A trial's state, and whether it ended in an infrastructure failure (looked up only if that matters)."""
-        run_dir = self.plan.run_dir
-        seen = self._ledger.state.trials.get(trial_id) or TrialLedger()
-        ended = (run_dir / "trials" / trial_id / "terminal.json").exists()
-        state = state_of(run_dir, trial_id, seen, ended=ended)
-        if state != "terminal" or not self._invocation.retry_failed:
-            return state, False
-        terminal = read_run_terminal(run_dir, trial_id)
-        return state, terminal is not None and terminal.ending not in EVALUABLE_ENDINGS
+    def _has_failed(self, trial_id: str) -> bool:
+        """Whether a trial ended in an infrastructure failure."""
+        terminal = read_run_terminal(self.plan.run_dir, trial_id)
+        return terminal is not None and terminal.ending not in EVALUABLE_ENDINGS
 
     def _store(self) -> RunStore:
         credentials = Credentials.from_environment(self._world.env if self._invocation.backend == LIVE else {})

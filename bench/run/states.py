@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 TrialState = Literal["terminal", "pending", "ambiguous", "not_dispatched"]
 
 
-def trial_states(run_dir: Path) -> dict[str, TrialState]:
+def trial_states(run_dir: Path, ledger: LedgerState | None = None) -> dict[str, TrialState]:
     """The state of every trial that the ledger or a terminal record knows; all others are not dispatched.
+
+    ``ledger`` is the folded ledger, where the caller has read it already.
 
     Raises:
         LedgerDamagedError: the ledger is broken before its tail.
     """
-    state = read_state(run_dir / LEDGER_NAME)
+    state = ledger or ledger_state(run_dir)
     ended = {path.parent.name for path in (run_dir / TRIALS).glob(f"*/{TERMINAL}")}
     known: dict[str, TrialState] = dict.fromkeys(ended, "terminal")
     for trial_id, seen in state.trials.items():
@@ -40,7 +42,7 @@ def state_of(run_dir: Path, trial_id: str, seen: TrialLedger, *, ended: bool) ->
 
 def anything_dispatched(run_dir: Path) -> bool:
     """Whether any trial of this run was ever sent. Counting sends no trial, so it may come before a freeze."""
-    return any(seen.attempts for seen in read_state(run_dir / LEDGER_NAME).trials.values())
+    return any(seen.attempts for seen in ledger_state(run_dir).trials.values())
 
 
 def ledger_state(run_dir: Path) -> LedgerState:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from bench.plan.plan_files import Plan
 from bench.run.fs import OsFs
-from bench.run.ledger_fold import TrialLedger
 from bench.run.locks import is_locked
 from bench.run.prepare import planned_body, worst_case_tokens
 from bench.run.records import EVALUABLE_ENDINGS
-from bench.run.records_io import TERMINAL, TRIALS, read_run_terminal
-from bench.run.states import ledger_state, state_of, trial_states
+from bench.run.records_io import read_run_terminal
+from bench.run.states import ledger_state, trial_states
 from bench.run.store import known_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from bench.run.ledger_fold import LedgerState
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +100,11 @@ def read_run(run_dir: Path, *, verify: bool = True) -> RunView:
     """
     plan = Plan.open(run_dir, verify=verify)
     state = ledger_state(run_dir)
-    ended = {path.parent.name for path in (run_dir / TRIALS).glob(f"*/{TERMINAL}")}
+    states = trial_states(run_dir, state)
     pending: list[int] = []
     ambiguous: list[int] = []
     for row in plan.schedule:
-        seen = state.trials.get(row.trial_id) or TrialLedger()
-        standing = state_of(run_dir, row.trial_id, seen, ended=row.trial_id in ended)
+        standing = states.get(row.trial_id)
         if standing == "ambiguous":
             ambiguous.append(row.position)
         elif standing != "terminal":
@@ -129,13 +129,8 @@ def forecast(view: RunView, positions: Iterable[int] | None = None) -> Forecast:
     return Forecast(len(wanted), len(uncounted), len(wanted), tokens)
 
 
-def ledger_totals(run_dir: Path) -> LedgerTotals:
-    """The ledger's numbers.
-
-    Raises:
-        LedgerDamagedError: the ledger is broken before its tail.
-    """
-    state = ledger_state(run_dir)
+def ledger_totals(state: LedgerState) -> LedgerTotals:
+    """The numbers of a folded ledger."""
     stop = state.last_stop
     return LedgerTotals(
         window=state.window,
@@ -158,7 +153,8 @@ def status(run_dir: Path) -> RunStatus:
         PlanError, LedgerDamagedError, RunFileError: a file is missing, changed or broken; the message names it.
     """
     plan = Plan.open(run_dir, verify=True)
-    states = trial_states(run_dir)
+    ledger = ledger_state(run_dir)
+    states = trial_states(run_dir, ledger)
     endings: Counter[str] = Counter()
     for row in plan.schedule:
         if states.get(row.trial_id) == "terminal":
@@ -174,6 +170,6 @@ def status(run_dir: Path) -> RunStatus:
         pending=len(plan.schedule) - ended - len(ambiguous),
         ambiguous=ambiguous,
         endings=dict(sorted(endings.items())),
-        ledger=ledger_totals(run_dir),
+        ledger=ledger_totals(ledger),
         locked=is_locked(OsFs(), run_dir),
     )
