@@ -80,8 +80,10 @@ def server(folder: Path, latency_ms: float) -> Iterator[Server]:
     command = [sys.executable, str(ROOT / "tests" / "loopback.py"), "--log", str(log), "--latency-ms", str(latency_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield Server(process, log, f"http://127.0.0.1:{int(process.stdout.readline())}/v1")
-        process.terminate()
+        try:
+            yield Server(process, log, f"http://127.0.0.1:{int(process.stdout.readline())}/v1")
+        finally:
+            process.terminate()
 
 
 def plan(folder: Path, name: str, base_url: str, *arguments: str) -> Path:
