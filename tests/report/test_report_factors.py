@@ -5,12 +5,14 @@ import random
 import pytest
 
 from bench.plan.config import PRESETS, load_preset
+from bench.plan.protocol import CHECK_CONTRASTS
 from bench.report import write_report
 from bench.report.factors import FACTORS, cautions
 from bench.report.notations import labelled, lettered_contrast
 from bench.score.inputs import Grader
 from bench.score.trials import load_trials
 from bench.stats.analysis import analyse
+from bench.stats.contrast import CHECKS
 from tests.report.conftest import ACCURACY, answer_all, plan_run, planted, record
 
 USED = {
@@ -31,6 +33,11 @@ def test_each_preset_gets_the_cautions_of_its_factors_and_no_other(preset):
     config = load_preset(preset).model_dump(mode="json")
     assert USED.get(preset, set()) == {factor.name for factor in FACTORS if factor.used(config)}
     assert len(USED.get(preset, set())) == len(cautions(config))
+
+
+def test_protocol_and_statistics_name_the_same_checks():
+    """What a plan announces is what is analysed."""
+    assert tuple(contrast.name for contrast in CHECKS) == CHECK_CONTRASTS
 
 
 def test_every_factor_belongs_to_a_preset():
