@@ -22,6 +22,7 @@ from bench.lang.errors import OracleError
 from bench.plan.errors import PlanError
 from bench.plan.manifest import read_manifest
 from bench.plan.plan_files import Plan
+from bench.plan.run_files import AUDIT_FILE
 from bench.prompt.build import build_request
 from bench.prompt.episode import render_spec
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from bench.llm.model import LlmRequest
     from bench.plan.records import ScheduleRow, Syntax
 
-AUDIT_FILE = "audit.json"
+
 SCHEMA = "syntax-locality-icl/audit/1"
 
 

@@ -17,6 +17,7 @@ from bench.lang.ast import Let
 from bench.lang.events import Close, Open
 from bench.lang.reference_oracle import observe
 from bench.lang.walk import events_of
+from bench.plan.run_files import TOKEN_COUNTS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from bench.plan.plan_files import Plan
 
 PERMUTATIONS = 199
-TOKEN_COUNTS_FILE = "token-counts.jsonl"  # noqa: S105  # language-model tokens, no secret
 
 
 @dataclass(frozen=True, slots=True)

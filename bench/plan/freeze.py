@@ -22,6 +22,7 @@ from bench.plan.manifest import (
 )
 from bench.plan.plan_files import Plan
 from bench.plan.preregistration import preregistration
+from bench.plan.run_files import AUDIT_FILE, CAPABILITIES_FILE, FREEZE_FILE
 from bench.prompt.episode import PROMPT_VERSION
 from bench.wire.hashing import hash_file, sha256_hex
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
     from bench.plan.freeze_facts import FreezeFacts
 
-FREEZE_FILE = "freeze.json"
-AUDIT_FILE = "audit.json"
-CAPABILITIES_FILE = "capabilities.json"
 PREREGISTRATION_FILE = "preregistration.md"
 DATASET_FILE = "dataset-manifest.json"
 TEMPLATES_FILE = "prompt-template-hashes.json"

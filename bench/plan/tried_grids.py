@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench.plan.manifest import PROTOCOL_FILE
+from bench.plan.run_files import LEDGER_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_LEDGER_FILE = "usage-ledger.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def _tried(folder: Path) -> TriedGrid | None:
             model=protocol["model"]["model"],
             grids={group: config[group] for group in groups if group in config},
             trials=protocol["counts"]["trials"],
-            begun=(folder / _LEDGER_FILE).is_file(),
+            begun=(folder / LEDGER_FILE).is_file(),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -15,12 +15,11 @@ from bench.plan.freeze import frozen_changes
 from bench.plan.manifest import HASHED_FILES, MANIFEST_FILE, read_manifest
 from bench.plan.plan_files import Plan
 from bench.plan.planner import write_plan
+from bench.plan.run_files import AUDIT_FILE
 from bench.wire.hashing import hash_file
 
 if TYPE_CHECKING:
     from bench.plan.manifest import Manifest
-
-AUDIT_FILE = "audit.json"
 
 
 def verify_run(run_dir: Path, *, grader_hash: str) -> list[str]:

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bench.plan.run_files import FREEZE_FILE
 from bench.report.factors import cautions
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bench.plan.plan_files import Plan
-
-FREEZE_FILE = "freeze.json"
 
 
 @dataclass(frozen=True, slots=True)

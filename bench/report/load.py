@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bench.plan.plan_files import Plan
+from bench.plan.run_files import AUDIT_FILE
 from bench.report.conditions import read_conditions
 from bench.report.run_data import RunData
 from bench.report.states import RunKind
@@ -16,8 +17,6 @@ from bench.stats.analysis import analyse
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-AUDIT_FILE = "audit.json"
 
 
 def load_run(run_dir: Path) -> RunData:

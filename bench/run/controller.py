@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bench.llm.credentials import Credentials, ignored_variables
 from bench.llm.redact import Redactor
+from bench.plan.run_files import LEDGER_FILE, TOKEN_COUNTS_FILE
 from bench.run.clock import Clock, SystemClock
 from bench.run.events import EVENTS_NAME, EventLog
 from bench.run.fs import Fs, OsFs
 from bench.run.invocation import LIVE, Handoff, Invocation, Refusal
 from bench.run.jsonl import JsonlDamagedError, read_lines, repair_tail
 from bench.run.ledger import Ledger, SessionBrokenError
-from bench.run.ledger_file import LEDGER_NAME
 from bench.run.ledger_fold import TrialLedger
 from bench.run.ledger_records import LedgerDamagedError, Stop, WorkerGone
 from bench.run.locks import HeldLock, lock_session
@@ -28,7 +28,7 @@ from bench.run.records_io import RunFileError, read_run_terminal
 from bench.run.recover import Recovery, RecoveryReport
 from bench.run.start import begin, boot_id, check_backend, check_frozen, check_plan, endpoint_of, open_plan
 from bench.run.states import TrialState, state_of, trial_states
-from bench.run.store import COUNTS_NAME, RunStore
+from bench.run.store import RunStore
 from bench.run.trial_types import TrialResult
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ControllerSession:
         self.recovered = RecoveryReport()
         self.warnings = [f"{name} is set but not read" for name in ignored_variables(world.env)]
         self._events = EventLog(plan.run_dir, fs=world.fs, clock=world.clock)
-        self._ledger = Ledger(plan.run_dir / LEDGER_NAME, fs=world.fs, clock=world.clock, on_torn=self._note_torn)
+        self._ledger = Ledger(plan.run_dir / LEDGER_FILE, fs=world.fs, clock=world.clock, on_torn=self._note_torn)
         self._recovery = Recovery(self._ledger, self._store(), world.clock, requests_of(plan))
         self._opened = invocation.opened(
             secrets.token_hex(8), boot=boot_id(), limits=plan.typed_protocol.preset_config().limits
@@ -189,7 +189,7 @@ class ControllerSession:
 
     def _begin(self) -> None:
         run_dir, fs = self.plan.run_dir, self._world.fs
-        for name in (EVENTS_NAME, COUNTS_NAME):
+        for name in (EVENTS_NAME, TOKEN_COUNTS_FILE):
             aside = repair_tail(fs, run_dir / name)
             if aside is not None:
                 self._note_torn(aside)

@@ -14,7 +14,6 @@ from bench.run.ledger_records import LedgerDamagedError, decode_line
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEDGER_NAME = "usage-ledger.jsonl"
 _CHUNK = 1 << 18
 
 

@@ -19,12 +19,12 @@ from bench.llm.responses import ResponsesClient
 from bench.llm.transport import Transport
 from bench.plan.config import Limits
 from bench.plan.records import ScheduleRow
+from bench.plan.run_files import CAPABILITIES_FILE, LEDGER_FILE
 from bench.run.clock import Clock, SystemClock, timestamp
 from bench.run.events import EventLog
 from bench.run.fs import OsFs, write_file
 from bench.run.invocation import LIVE, MOCK, Invocation, Refusal
 from bench.run.ledger import Ledger
-from bench.run.ledger_file import LEDGER_NAME
 from bench.run.ledger_records import LedgerDamagedError, Share
 from bench.run.locks import lock_session
 from bench.run.prepare import worst_case_tokens
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bench.plan.config import ModelSettings
     from bench.run.records import TerminalRecord
 
-CAPABILITIES = "capabilities.json"
+
 _INSTRUCTIONS = "Answer with the integer alone."
 _QUESTION = "What is 1000 + 234?"
 
@@ -96,7 +96,7 @@ def run_preflight(
     try:
         http = Transport(base_url, credentials=Credentials.from_environment(environment), transport=transport)
         seen = _try(out, invocation, model=model, http=http, clock=clock)
-        write_file(fs, out / CAPABILITIES, _json(seen), durable=True)
+        write_file(fs, out / CAPABILITIES_FILE, _json(seen), durable=True)
     except LedgerDamagedError as error:
         raise Refusal(str(error)) from None
     finally:
@@ -106,7 +106,7 @@ def run_preflight(
 
 def _try(out: Path, invocation: Invocation, *, model: ModelSettings, http: Transport, clock: Clock) -> Capabilities:
     fs = OsFs()
-    ledger = Ledger(out / LEDGER_NAME, fs=fs, clock=clock)
+    ledger = Ledger(out / LEDGER_FILE, fs=fs, clock=clock)
     try:
         trial = _trial(model, timestamp(clock))
         store = RunStore(out, run="preflight", redactor=http.redactor, fs=fs)

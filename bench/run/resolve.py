@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from bench.llm.model import TransportError
 from bench.llm.redact import Redactor
+from bench.plan.run_files import LEDGER_FILE
 from bench.run.clock import Clock, SystemClock
 from bench.run.events import EventLog
 from bench.run.fs import Fs, OsFs
 from bench.run.invocation import Refusal
 from bench.run.ledger import Ledger
-from bench.run.ledger_file import LEDGER_NAME
 from bench.run.ledger_records import LedgerDamagedError, Resolve, WorkerGone
 from bench.run.locks import lock_session
 from bench.run.prepare import PromptChangedError, requests_of
@@ -44,7 +44,7 @@ def resolve(run_dir: Path, trial: str, *, tokens: int | None, fs: Fs | None = No
     trial_id = _full_id(plan, trial)
     lock = lock_session(fs, run_dir)
     try:
-        ledger = Ledger(run_dir / LEDGER_NAME, fs=fs, clock=clock)
+        ledger = Ledger(run_dir / LEDGER_FILE, fs=fs, clock=clock)
         store = RunStore(run_dir, run=plan.protocol_hash, redactor=Redactor(()), fs=fs)
         try:
             Recovery(ledger, store, clock, requests_of(plan)).run(RecoveryReport())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from bench.run.ledger_file import LEDGER_NAME, read_state
+from bench.plan.run_files import LEDGER_FILE
+from bench.run.ledger_file import read_state
 from bench.run.records_io import TERMINAL, TRIALS, read_terminal, trial_dir
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def anything_dispatched(run_dir: Path) -> bool:
 
 def ledger_state(run_dir: Path) -> LedgerState:
     """The folded ledger of a run, as it stands."""
-    return read_state(run_dir / LEDGER_NAME)
+    return read_state(run_dir / LEDGER_FILE)
 
 
 def _ends_series(run_dir: Path, trial_id: str, series: int) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bench.plan.run_files import TOKEN_COUNTS_FILE
 from bench.run.fs import write_file
 from bench.run.jsonl import append_line, read_lines
 from bench.run.records import ATTEMPT_META, COUNT_RECORD, TERMINAL_RECORD
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from bench.llm.redact import Redactor
     from bench.run.fs import Fs
     from bench.run.records import AttemptMeta, CountRecord, TerminalRecord
-
-COUNTS_NAME = "token-counts.jsonl"
 
 
 class RunStore:
@@ -72,7 +71,7 @@ class RunStore:
         line = COUNT_RECORD.dump_json(record)
         self._write(record.trial_id, COUNT, line)
         if not record.cached:
-            append_line(self._fs, self.run_dir / COUNTS_NAME, line + b"\n")
+            append_line(self._fs, self.run_dir / TOKEN_COUNTS_FILE, line + b"\n")
 
     def terminal(self, trial_id: str) -> TerminalRecord | None:
         """The trial's terminal record, if it has ended."""
@@ -85,7 +84,7 @@ class RunStore:
 def known_counts(run_dir: Path) -> dict[str, int]:
     """Input tokens by request hash, as counted so far; a torn last line is left out."""
     counts: dict[str, int] = {}
-    for row in read_lines(run_dir / COUNTS_NAME):
+    for row in read_lines(run_dir / TOKEN_COUNTS_FILE):
         key, tokens = row.get("request_sha256"), row.get("input_tokens")
         if isinstance(key, str) and isinstance(tokens, int):
             counts[key] = tokens

@@ -9,7 +9,8 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.run.ledger_file import LEDGER_NAME, fold_lines
+from bench.plan.run_files import LEDGER_FILE
+from bench.run.ledger_file import fold_lines
 from bench.run.ledger_fold import LedgerState
 from bench.run.ledger_records import Intent, LedgerDamagedError, decode_line
 from bench.run.records_io import read_terminal, trial_dir
@@ -47,7 +48,7 @@ class LedgerFollower:
 
     def __init__(self, run_dir: Path) -> None:
         self.state = LedgerState()
-        self._path = run_dir / LEDGER_NAME
+        self._path = run_dir / LEDGER_FILE
         self._offset = 0
         self._sent_ms: deque[int] = deque()
 

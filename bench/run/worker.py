@@ -14,12 +14,12 @@ from bench.llm.credentials import Credentials
 from bench.llm.responses import ResponsesClient
 from bench.llm.transport import Transport
 from bench.plan.plan_files import Plan
+from bench.plan.run_files import LEDGER_FILE
 from bench.run.clock import Clock, SystemClock
 from bench.run.events import EventLog
 from bench.run.fs import Fs, OsFs
 from bench.run.invocation import LIVE, Handoff
 from bench.run.ledger import Ledger
-from bench.run.ledger_file import LEDGER_NAME
 from bench.run.locks import lock_worker
 from bench.run.prepare import block_trials
 from bench.run.session_ledger import SessionLedger
@@ -45,7 +45,7 @@ class WorkerSession:
         self.pending = handoff.pending
         events = EventLog(run_dir, fs=fs, clock=clock)
         self._ledger_file = Ledger(
-            run_dir / LEDGER_NAME,
+            run_dir / LEDGER_FILE,
             fs=fs,
             clock=clock,
             on_torn=lambda aside: events.append("torn_tail_set_aside", file=aside.name),

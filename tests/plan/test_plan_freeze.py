@@ -8,7 +8,6 @@ import pytest
 from bench.audit import audit_run
 from bench.plan.errors import PlanError
 from bench.plan.freeze import (
-    FREEZE_FILE,
     FROZEN_FILES,
     freeze_run,
     frozen_changes,
@@ -16,6 +15,7 @@ from bench.plan.freeze import (
     require_frozen,
 )
 from bench.plan.freeze_facts import FreezeFacts, SmallestEffect
+from bench.plan.run_files import FREEZE_FILE
 from bench.plan.tried_grids import tried_grids
 from bench.plan.verify import verify_run
 from tests.planned import GRADER, plan_into, tiny_preset

@@ -12,9 +12,9 @@ from bench.llm.model import DecodeError, RawResponse, TransportError
 from bench.llm.redact import Redactor
 from bench.llm.responses import COUNT_PATH
 from bench.plan.plan_files import Plan
+from bench.plan.run_files import LEDGER_FILE
 from bench.run.fs import Fs, OsFs
 from bench.run.ledger import Ledger
-from bench.run.ledger_file import LEDGER_NAME
 from bench.run.ledger_records import InvocationOpened, Reserve, WindowOpened
 from bench.run.prepare import block_trials
 from bench.run.session_ledger import SessionLedger
@@ -287,7 +287,7 @@ def bench_on(
     """A worker ``gw0`` of a new invocation on a planned run; ``limits`` change the invocation record."""
     clock, fs = clock or FakeClock(), fs or UnflushedFs()
     plan = Plan.open(run_dir, verify=False)
-    ledger = Ledger(run_dir / LEDGER_NAME, fs=fs, clock=clock)
+    ledger = Ledger(run_dir / LEDGER_FILE, fs=fs, clock=clock)
     state = ledger.refresh()
     begin = opened(**{"invocation": f"i{state.seq}", **limits})
     date = clock.utc_now().date().isoformat()

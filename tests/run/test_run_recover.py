@@ -49,13 +49,13 @@ def recovered(run_dir):
 def bench_on_closed(run_dir, client):
     from bench.llm.redact import Redactor
     from bench.plan.plan_files import Plan
+    from bench.plan.run_files import LEDGER_FILE
     from bench.run.ledger import Ledger
-    from bench.run.ledger_file import LEDGER_NAME
     from bench.run.store import RunStore
 
     plan = Plan.open(run_dir, verify=False)
     fs = FaultyFs()
-    ledger = Ledger(run_dir / LEDGER_NAME, fs=fs, clock=SystemClock())
+    ledger = Ledger(run_dir / LEDGER_FILE, fs=fs, clock=SystemClock())
     store = RunStore(run_dir, run=plan.protocol_hash, redactor=Redactor(()), fs=fs)
     report = RecoveryReport()
     Recovery(ledger, store, SystemClock(), requests_of(plan)).run(report)
