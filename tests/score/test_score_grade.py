@@ -62,6 +62,7 @@ def test_the_gold_of_these_tests_is_the_oracles():
         ("5916\n5916", "invalid_answer_format"),
         ("٥٩١٦", "invalid_answer_format"),
         ("\uff15\uff19\uff11\uff16", "invalid_answer_format"),
+        ("5\u0669\u0661\u0666", "invalid_answer_format"),
         ("```\n5916\n```", "invalid_answer_format"),
         ("5916\u200b", "invalid_answer_format"),
         ("", "invalid_answer_format"),
