@@ -23,7 +23,7 @@ class BlindedError(Exception):
 
 def is_blinded(run_dir: Path) -> bool:
     """Whether a run is confirmatory, below its stop rule, and was never unblinded by an event."""
-    plan = Plan.open(run_dir, verify=False)
+    plan = Plan.open(run_dir)
     if not plan.protocol["confirmatory"]:
         return False
     wanted = plan.protocol["stop_rule"]["planned_trials_terminal_percent"]

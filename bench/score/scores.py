@@ -59,7 +59,7 @@ def score_run(run_dir: Path) -> list[ScoreRow]:
         BlindedError: the run is confirmatory and not finished.
         RunFileError: a terminal record cannot be read.
     """
-    plan = Plan.open(run_dir, verify=False)
+    plan = Plan.open(run_dir)
     _refuse_other_grader(plan)
     refuse_if_blinded(run_dir)
     rows = graded_rows(run_dir, plan)

@@ -22,7 +22,7 @@ def load_trials(run_dir: Path) -> list[ResultRow]:
 
     ``scores.jsonl`` is not needed: it could be older than the last terminal record.
     """
-    plan = Plan.open(run_dir, verify=False)
+    plan = Plan.open(run_dir)
     scores = graded_rows(run_dir, plan)
     return [
         result_row(row, score, terminal, state)

@@ -3,6 +3,7 @@
 import csv
 import io
 import random
+import re
 import shutil
 
 import pytest
@@ -55,6 +56,26 @@ def test_lines_of_all_notations_are_the_same_events(reading_run):
     assert lets
     assert all(words == words[:3] * 5 for words in lets if len(words) == 15)
     assert any(line.startswith("end ") and "junk z_aaaaaaaa" in line and "}" in line for line in block)
+
+
+@pytest.mark.parametrize("command", ["score", "report", "show", "diff", "export", "power"])
+def test_nothing_is_shown_of_a_changed_plan(planted_run, planted_template, command, capsys):
+    """A right answer edited by one digit: no command grades against it, each names the file, nothing is written."""
+    gold = planted_run / "gold.jsonl"
+    trial = Plan.open(planted_run).schedule[0].trial_id
+    before = {path.name for path in planted_run.iterdir()}
+    text = gold.read_text(encoding="utf-8")
+    digit = re.search(r'"value":(\d)', text)
+    gold.write_text(f"{text[: digit.start(1)]}{(int(digit[1]) % 9) + 1}{text[digit.end(1) :]}", encoding="utf-8")
+    arguments = {
+        "show": ["show", trial, "--run", str(planted_run)],
+        "diff": ["diff", str(planted_template), str(planted_run)],
+    }
+    assert main(arguments.get(command, [command, "--run", str(planted_run)])) == 4
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert "gold.jsonl: not the file that was planned; restore it" in shown.err
+    assert {path.name for path in planted_run.iterdir()} == before
 
 
 def test_a_trial_that_was_not_sent_shows_what_would_be(reading_run):

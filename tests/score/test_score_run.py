@@ -192,6 +192,19 @@ def test_a_run_planned_for_another_grader_is_refused(tmp_path):
     assert not (run_dir / "scores.jsonl").exists()
 
 
+@pytest.mark.parametrize("name", ["protocol.json", "families.jsonl", "cases.jsonl", "gold.jsonl", "schedule.jsonl"])
+@pytest.mark.parametrize("look", [score_run, load_trials, is_blinded])
+def test_nothing_is_graded_against_a_changed_plan(run_dir, name, look):
+    """One byte of any plan file changed: every way to scores refuses and names the file, and writes nothing."""
+    changed = bytearray((run_dir / name).read_bytes())
+    at = changed.index(b"1", len(changed) // 2)  # a digit: the file still reads as what it was
+    changed[at] = ord("2")
+    (run_dir / name).write_bytes(changed)
+    with pytest.raises(PlanError, match=name):
+        look(run_dir)
+    assert not (run_dir / "scores.jsonl").exists()
+
+
 def test_an_unfinished_confirmatory_run_is_blinded(tmp_path):
     """No scores before the stop rule; with every trial terminal, or after an unblinding event, there are."""
     run_dir = plan(tmp_path / "run", confirmatory=True)
