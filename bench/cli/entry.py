@@ -81,7 +81,8 @@ def _explained(error: Exception) -> int:
         where = context.command_path if context is not None else "locality"
         return _say(f"{error.format_message().removesuffix('.')}; see {where} --help", REFUSED)
     if isinstance(error, OSError):
-        return _say(f"{error.filename or 'input/output'}: {error.strerror or error}", REFUSED)
+        what = f"{error.filename or 'input/output'}: {error.strerror or error}"
+        return _say(f"{what}; check the path, its permissions and the free space", REFUSED)
     last = traceback.extract_tb(error.__traceback__)[-1]
     return _say(f"internal error: {type(error).__name__}: {error} ({last.filename}:{last.lineno})", INTERNAL)
 

@@ -73,10 +73,13 @@ def lock_worker(fs: Fs, run_dir: Path) -> HeldLock:
 
 
 def is_locked(fs: Fs, run_dir: Path) -> bool:
-    """Whether a session holds the run now."""
+    """Whether a session holds the run now; no where the lock cannot be opened or taken, as on a read-only copy."""
     if not (run_dir / LOCK).exists():
         return False
-    held = _take(fs, run_dir / LOCK, exclusive=True)
+    try:
+        held = _take(fs, run_dir / LOCK, exclusive=True)
+    except Refusal:  # no session of this user could hold it either: a published run can be read where it lies
+        return False
     if held is not None:
         held.release()
     return held is None

@@ -94,5 +94,6 @@ def _read(path: Path, adapter: TypeAdapter[T]) -> T | None:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise RunFileError(
-            f"{path}: {where or 'document'}: {first['msg']}; restore the file or remove the trial"
+            f"{path}: {where or 'document'}: {first['msg']}; restore the file from a copy "
+            "(without it the trial counts as not ended and is sent again)"
         ) from None

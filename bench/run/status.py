@@ -142,7 +142,7 @@ def ledger_totals(state: LedgerState) -> LedgerTotals:
         by_window=dict(state.known_by_window),
         bound_backend=state.bound_backend,
         soft_budget=bool(state.invocation and state.invocation.opened.soft_budget),
-        last_stop=f"{stop.reason}: {stop.detail}" if stop else None,
+        last_stop=": ".join(filter(None, (stop.reason, stop.detail))) if stop else None,
     )
 
 

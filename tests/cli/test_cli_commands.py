@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -162,6 +163,28 @@ def test_plan_does_not_write_into_a_folder_with_something_in_it(capsys, tmp_path
     assert code == 4
     assert one_line(err)
     assert [entry.name for entry in tmp_path.iterdir()] == ["note"]
+
+
+def test_what_the_system_refuses_is_told_with_what_to_check(capsys, tmp_path):
+    """A path through a file: the system's own words, the path, and a remedy, on one line."""
+    (tmp_path / "file").write_text("x")
+    code, out, err = call(capsys, "plan", "--preset", "smoke", "--phase", "p0", "--out", tmp_path / "file" / "x")
+    assert (code, out) == (4, "")
+    assert one_line(err)
+    assert f"{tmp_path / 'file' / 'x'}: Not a directory; check the path, its permissions and the free space" in err
+
+
+def test_a_damaged_record_is_not_to_be_thrown_away(capsys, planned, tmp_path):
+    """Removing an answer makes it be sent and billed again: the remedy says so."""
+    run = shutil.copytree(planned, tmp_path / "run")
+    trial = json.loads((run / "schedule.jsonl").read_text().splitlines()[0])["trial_id"]
+    (run / "trials" / trial).mkdir(parents=True)
+    (run / "trials" / trial / "terminal.json").write_text("garbage")
+    code, out, err = call(capsys, "score", "--run", run)
+    assert (code, out) == (4, "")
+    assert one_line(err)
+    assert f"{trial}/terminal.json: " in err
+    assert "restore the file from a copy (without it the trial counts as not ended and is sent again)" in err
 
 
 def test_status_of_a_fresh_plan_is_unfinished(capsys, planned):

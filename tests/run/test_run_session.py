@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from bench.run.events import read_events
+from bench.run.ledger_fold import LedgerState
+from bench.run.ledger_records import Stop
+from bench.run.locks import is_locked
 from bench.run.records_io import iter_terminals, read_run_terminal
 from bench.run.resolve import resolve
 from bench.run.session import ControllerSession, Invocation, Refusal, Surroundings, WorkerSession
 from bench.run.states import trial_states
-from bench.run.status import forecast, read_run, status
+from bench.run.status import forecast, ledger_totals, read_run, status
 from bench.run.trial import run_trial
 from tests.loopback import LoopbackServer
 from tests.run.conftest import plan_smoke
@@ -307,6 +310,27 @@ def test_a_read_only_run_is_refused(live_run):
         ControllerSession.open(
             live_run, live(), require_audit=lambda _: None, world=Surroundings(ReadOnly(), FakeClock(), KEY)
         )
+
+
+def test_the_lock_of_a_read_only_copy_is_held_by_nobody(live_run):
+    """A published run on a read-only disk can be looked at; the same lock on a writable one tells who holds it."""
+
+    class ReadOnly(UnflushedFs):
+        def open_append(self, path):
+            raise OSError(30, "Read-only file system")
+
+    session = start(live_run)
+    assert [True, False] == [is_locked(fs, live_run) for fs in (UnflushedFs(), ReadOnly())]
+    session.close()
+    assert is_locked(UnflushedFs(), live_run) is False
+
+
+@pytest.mark.parametrize(("detail", "told"), [("", "interrupt"), ("by hand", "interrupt: by hand")])
+def test_a_stop_without_detail_is_told_without_a_colon(detail, told):
+    """What status prints as the last stop."""
+    state = LedgerState()
+    state.last_stop = Stop("i1", "interrupt", "all", detail)
+    assert ledger_totals(state).last_stop == told
 
 
 def test_a_raised_cap_is_told_with_old_and_new_value(live_run):
