@@ -51,14 +51,18 @@ def check_plan(plan: Plan, *, require_audit: Callable[[Path], object], grader_ha
 
 
 def check_frozen(plan: Plan, invocation: Invocation) -> None:
-    """A confirmatory run is sent only as it was frozen, and only to somebody who names the frozen hash."""
-    if not plan.typed_protocol.confirmatory or invocation.backend.startswith(MOCK):
+    """A confirmatory run is sent only as it was frozen, and only to somebody who names the frozen hash.
+
+    A rehearsal with the mock needs no hash; one that is given is checked all the same, whatever the run.
+    """
+    rehearsal = invocation.backend.startswith(MOCK)
+    if invocation.protocol_hash is None and (rehearsal or not plan.typed_protocol.confirmatory):
         return
     try:
         frozen = require_frozen(plan.run_dir, invocation.protocol_hash)
     except PlanError as error:
         raise Refusal(str(error)) from None
-    if frozen.synthetic_mock:
+    if frozen.synthetic_mock and not rehearsal:
         raise Refusal(
             f"{plan.run_dir}: frozen on a mock's capabilities, which admits --mock only; run a real preflight"
         )

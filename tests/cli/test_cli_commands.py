@@ -343,6 +343,8 @@ def test_freeze_then_run_with_its_hash(capsys, tmp_path, monkeypatch):
     live = ["--execute", "--max-generation-calls", 1, "--max-http-attempts", 2, "--local-token-cap", 99_999]
     code, out, err = locality("run", "--run", run, *live, "--protocol-hash", "0" * 64, OPENAI_API_KEY="sk-nobody")
     assert (code, "--protocol-hash: expected the hash that freeze printed" in out + err) == (4, True)
+    code, out, err = locality("run", "--run", run, "--mock", "-n", "1", "--protocol-hash", "0" * 64)
+    assert (code, "--protocol-hash: expected the hash that freeze printed" in out + err) == (4, True)
     code, out, err = locality("run", "--run", run, "--mock", "-n", "1", "--protocol-hash", freeze_hash)
     assert code == 0, out + err
     code, out, err = call(capsys, "power", "--run", run, "--families-per-cell", "8", "--wanted-pp", "10")
