@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bench.run.records_io import read_run_terminal
-from bench.run.status import ledger_totals, status
-from tests.faults.worlds import FAST, box_for, caps, plan_run
+from bench.run.status import status
+from tests.faults.worlds import FAST, box_for, caps, plan_run, totals_of
 from tests.loopback import counted_input_tokens, response_body
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Campaign:
     def check_books(self) -> None:
         """At any moment: what the server has billed is within what the ledger holds, and within the cap."""
         billed = sum(row["billed_tokens"] for row in self.generations())  # read first: the ledger may only be ahead
-        totals = ledger_totals(self.run_dir)
+        totals = totals_of(self.run_dir)
         booked = sum(totals.by_window.values()) + totals.unresolved_tokens + totals.in_flight_tokens
         booked += totals.carried_tokens
         assert billed <= booked

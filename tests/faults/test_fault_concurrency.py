@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.run.status import ledger_totals, status
-from tests.faults.worlds import FAST, TrialServer, box_for, caps, plan_run
+from bench.run.status import status
+from tests.faults.worlds import FAST, TrialServer, box_for, caps, plan_run, totals_of
 from tests.loopback import LoopbackServer
 
 pytestmark = pytest.mark.faults
@@ -141,7 +141,7 @@ def test_a_full_disk_stops_before_sending(tmp_path, small_disk):
         assert 0 < sent < 20
         filler.unlink()
         again = box.pytest(*command, timeout_s=PATIENCE_S)
-        standing, totals = status(plan.run_dir), ledger_totals(plan.run_dir)
+        standing, totals = status(plan.run_dir), totals_of(plan.run_dir)
         assert again.code == (1 if standing.ambiguous else 0)
         assert (len(standing.ambiguous) <= 1, max(server.by_hash.values())) == (True, 1)
         assert server.billed_tokens <= sum(totals.by_window.values()) + totals.unresolved_tokens + totals.carried_tokens

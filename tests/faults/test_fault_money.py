@@ -5,9 +5,9 @@ import json
 import pytest
 
 from bench.run.events import read_events
-from bench.run.status import ledger_totals, status
+from bench.run.status import status
 from tests.faults.hostile_parts import refusal
-from tests.faults.worlds import FAST, TrialServer, answer, box_for, caps, locality, plan_run
+from tests.faults.worlds import FAST, TrialServer, answer, box_for, caps, locality, plan_run, totals_of
 from tests.loopback import LoopbackServer, drop, error_reply
 
 pytestmark = pytest.mark.faults
@@ -59,18 +59,18 @@ def test_what_a_person_decides_about_lost_answers_and_failures(world, server):
     assert run(box, plan)[0] == 1
     code, text = locality(box, "status", "--run", plan.run_dir)
     assert (code, lost[:12] in text, again[:12] in text) == (1, True, True)
-    before = ledger_totals(plan.run_dir)
+    before = totals_of(plan.run_dir)
     code, text = locality(box, "resolve", "--run", plan.run_dir, "--trial", lost[:16], "--tokens", 777)
     assert (code, "booked as 777" in text) == (0, True), text
-    after = ledger_totals(plan.run_dir)
+    after = totals_of(plan.run_dir)
     assert after.known_tokens == before.known_tokens + 777
     assert 0 < after.unresolved_tokens < before.unresolved_tokens
     assert run(box, plan, "--retry-ambiguous")[0] == 1
-    totals = ledger_totals(plan.run_dir)
+    totals = totals_of(plan.run_dir)
     assert (sum(server.by_hash.values()), totals.unresolved_tokens) == (21, after.unresolved_tokens)
     assert server.billed_tokens <= totals.known_tokens + totals.unresolved_tokens
     code, text = locality(box, "resolve", "--run", plan.run_dir, "--trial", again, "--keep")
-    assert (code, ledger_totals(plan.run_dir).unresolved_tokens) == (0, 0), text
+    assert (code, totals_of(plan.run_dir).unresolved_tokens) == (0, 0), text
     assert locality(box, "resolve", "--run", plan.run_dir, "--trial", again, "--keep")[0] == 4
     assert locality(box, "status", "--run", plan.run_dir)[0] == 0
     assert run(box, plan, "--retry-failed")[0] == 0
@@ -84,14 +84,14 @@ def test_yesterdays_unknown_costs_block_until_accepted(world, server):
     server.assign(plan, [[drop(billed=True)]])
     calls = caps(calls=5)
     assert run(box, plan, limits=calls)[0] == 6
-    kept, received = ledger_totals(plan.run_dir).unresolved_tokens, server.received
+    kept, received = totals_of(plan.run_dir).unresolved_tokens, server.received
     days_later(box, 2)
     code, text = run(box, plan)
     refusals = [line for line in text.splitlines() if "--accept-carryover" in line]
     assert (code, len(refusals), server.received) == (4, 1, received), text
     assert "locality resolve" in refusals[0]
     assert run(box, plan, "--accept-carryover")[0] == 1
-    totals = ledger_totals(plan.run_dir)
+    totals = totals_of(plan.run_dir)
     assert (totals.carried_tokens, totals.unresolved_tokens, len(totals.by_window)) == (kept, 0, 2)
     assert server.generations == 20
 
@@ -127,7 +127,7 @@ def test_without_counting_only_a_soft_budget_sends(tmp_path):
         assert (server.received, server.generations) == (1, 0)
         code, text = run(box, plan, "--soft-budget")
         assert (code, server.generations, server.received) == (0, 20, 21), text
-        assert ledger_totals(plan.run_dir).soft_budget
+        assert totals_of(plan.run_dir).soft_budget
         assert "strict cap" not in (plan.run_dir / "report.md").read_text().replace("no strict cap", "")
 
 
@@ -139,7 +139,7 @@ def test_input_above_the_count_stops_the_session(world, server):
     code, text = run(box, plan)
     assert code != 0
     assert "input_above_count" in text
-    assert (sum(server.by_hash.values()), ledger_totals(plan.run_dir).known_tokens) == (1, 90_005)
+    assert (sum(server.by_hash.values()), totals_of(plan.run_dir).known_tokens) == (1, 90_005)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_provider_that_is_away_burns_no_money(tmp_path):
         port, base_url = closed.port, closed.base_url
     box, plan = box_for(tmp_path / "box", base_url), plan_run(tmp_path / "run", base_url)
     assert run(box, plan)[0] == 1
-    totals = ledger_totals(plan.run_dir)
+    totals = totals_of(plan.run_dir)
     assert (totals.known_tokens, totals.unresolved_tokens, status(plan.run_dir).evaluable) == (0, 0, 0)
     with LoopbackServer(port=port) as server:
         assert run(box, plan, "--retry-failed")[0] == 0

@@ -9,10 +9,10 @@ import pytest
 
 from bench.run.records import EVALUABLE_ENDINGS
 from bench.run.records_io import read_run_terminal
-from bench.run.status import ledger_totals, status
+from bench.run.status import status
 from bench.score.scores import read_scores
 from tests.faults.hostile_parts import ELSEWHERE, PARTS, Part
-from tests.faults.worlds import FAST, TrialServer, box_for, caps, plan_run
+from tests.faults.worlds import FAST, TrialServer, box_for, caps, plan_run, totals_of
 from tests.plugin.boxes import KEY, Session
 
 pytestmark = pytest.mark.faults
@@ -85,7 +85,7 @@ def test_nothing_of_infrastructure_is_a_wrong_answer(aftermath: Aftermath):
 
 def test_what_may_have_been_billed_stays_booked(aftermath: Aftermath):
     """The ledger's total covers the server's, and no reservation is left in flight."""
-    totals = ledger_totals(aftermath.run)
+    totals = totals_of(aftermath.run)
     assert 0 == totals.in_flight_tokens
     assert (
         aftermath.server.billed_tokens

@@ -11,9 +11,9 @@ from bench.run.ledger import SessionBrokenError
 from bench.run.ledger_records import LedgerDamagedError
 from bench.run.records_io import read_run_terminal
 from bench.run.session import ControllerSession, Invocation, Refusal, Surroundings, WorkerSession
-from bench.run.status import ledger_totals, status
+from bench.run.status import status
 from bench.run.trial import run_trial
-from tests.faults.worlds import plan_run
+from tests.faults.worlds import plan_run, totals_of
 from tests.loopback import LoopbackServer
 from tests.run.run_fakes import FakeClock, FaultyFs, Killed, UnflushedFs
 
@@ -75,7 +75,7 @@ class World:
 def after_a_fault(world: World) -> None:
     """The books cover the server's; a resume on a good disk sends nothing twice; every whole answer has its record."""
     server = world.server
-    totals = ledger_totals(world.run_dir)
+    totals = totals_of(world.run_dir)
     booked = totals.known_tokens + totals.unresolved_tokens + totals.in_flight_tokens
     assert server.billed_tokens <= booked
     whole = [path.parent.name for path in world.run_dir.glob("trials/*/attempt-*-body.txt")]
@@ -83,7 +83,7 @@ def after_a_fault(world: World) -> None:
     assert max(server.by_hash.values()) == 1
     for trial in whole:
         assert read_run_terminal(world.run_dir, trial).ending == "answered"
-    standing, totals = status(world.run_dir), ledger_totals(world.run_dir)
+    standing, totals = status(world.run_dir), totals_of(world.run_dir)
     assert standing.terminal + len(standing.ambiguous) == TRIALS
     assert (totals.in_flight_tokens, server.billed_tokens <= totals.known_tokens + totals.unresolved_tokens) == (
         0,

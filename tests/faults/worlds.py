@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bench.audit import audit_run
 from bench.plan.plan_files import Plan
 from bench.plan.planner import write_plan
+from bench.run.states import ledger_state
+from bench.run.status import ledger_totals
 from bench.score.fingerprint import grader_hash
 from tests.loopback import LoopbackServer, Step, reply, response_body
 from tests.planned import CREATED_AT, tiny_preset
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from bench.run.status import LedgerTotals
     from tests.loopback import Received
 
 FAST = ("--max-rpm=1000000", "--max-tpm=1000000000")
@@ -65,6 +68,11 @@ def locality(box: Box, *arguments: object) -> tuple[int, str]:
         timeout=600,
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def totals_of(run_dir: Path) -> LedgerTotals:
+    """The ledger's numbers as they stand on the disk."""
+    return ledger_totals(ledger_state(run_dir))
 
 
 class TrialServer(LoopbackServer):
