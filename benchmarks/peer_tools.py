@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,14 +158,12 @@ class ThisProject(Peer):
         command = [sys.executable, "-m", "pytest", ROOT / "evals", "-q", "-p", "no:cacheprovider", "-n", CONCURRENCY]
         caps = ["--max-generation-calls=100000", "--max-http-attempts=1000000", "--local-token-cap=1000000000"]
         limits = ["--max-rpm=10000000", "--max-tpm=1000000000"]
-        return [self._pytest(job, [*command, "--run", run, "--execute", *caps, *limits, *self.options])]
+        program = job.program(*map(str, [*command, "--run", run, "--execute", *caps, *limits, *self.options]), cwd=ROOT)
+        return [replace(program, fine=(0, 1))]  # 1: the run has trials without an answer, which are counted later
 
     def answered(self, job: Job) -> set[str]:
         """See `Peer`."""
         return {trial_id for trial_id, state in trial_states(job.folder / "run").items() if state == "terminal"}
-
-    def _pytest(self, job: Job, command: Sequence[object]) -> Program:
-        return job.program(*map(str, command), cwd=ROOT)
 
 
 class ThisProjectSoft(ThisProject):

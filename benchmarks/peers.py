@@ -4,8 +4,8 @@ One loopback server, the same prompts (those of the pilot's T1 plan), four in fl
 environment of its own that is made in ``--cache``. Printed as Markdown: trials per second, CPU, memory and start-up at
 each latency; then what three SIGKILLs at seeded moments cost each tool in requests sent again and answers not kept.
 
-    python benchmarks/peers.py --cache ~/.cache/peers                 # about ten minutes on two cores
-    python benchmarks/peers.py --cache ~/.cache/peers --seeds-per-cell 1 --latency-ms 0 --skip-kills
+    python benchmarks/peers.py                                # about ten minutes on two idle cores
+    python benchmarks/peers.py --seeds-per-cell 1 --latency-ms 0 --skip-kills
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ class Bench:
     folder: Path
     pythons: dict[str, Path]
     seeds_per_cell: int
+    peers: tuple[Peer, ...]
 
     def job(self, peer: Peer, label: str, at: Server) -> Job:
         """A new job; the run is planned once per endpoint, because a plan is bound to its endpoint."""
@@ -200,12 +201,12 @@ def print_survived(rows: dict[str, Survived]) -> None:
 
 def time_all(bench: Bench, latency_ms: float, repeat: int) -> None:
     """Every tool in turn against one server; of several passes the one with the middle rate is shown."""
-    passes: dict[str, list[Figures]] = {peer.name: [] for peer in PEERS}
+    passes: dict[str, list[Figures]] = {peer.name: [] for peer in bench.peers}
     for number in range(repeat):
         folder = bench.folder / f"server-{latency_ms:g}-{number}"
         folder.mkdir()
         with server(folder, latency_ms) as at:
-            for peer in PEERS:
+            for peer in bench.peers:
                 passes[peer.name].append(undisturbed(bench, peer, at, f"{latency_ms:g}-{number}"))
                 print(f"  {latency_ms:g} ms, pass {number + 1}: {peer.name} done", file=sys.stderr)
     middle = {name: sorted(all_, key=lambda one: one.rate)[len(all_) // 2] for name, all_ in passes.items()}
@@ -215,7 +216,7 @@ def time_all(bench: Bench, latency_ms: float, repeat: int) -> None:
 def kill_all(bench: Bench, seed: int) -> None:
     """The kills, the same seeded moments for every tool; each gets a server of its own."""
     rows: dict[str, Survived] = {}
-    for number, peer in enumerate(PEERS):
+    for number, peer in enumerate(bench.peers):
         folder = bench.folder / f"killing-{number}"
         folder.mkdir()
         with server(folder, KILL_LATENCY_MS) as at:
@@ -228,26 +229,31 @@ def kill_all(bench: Bench, seed: int) -> None:
         print(f"  kills: {peer.name} done", file=sys.stderr)
     print_survived(rows)
     print("\nAfter each kill:\n")
-    for peer in PEERS:
+    for peer in bench.peers:
         print(f"- {peer.name}: {peer.after_a_kill}.")
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, required=True, help="folder for the peers' virtual environments")
+    cache = Path.home() / ".cache" / "locality-peers"
+    parser.add_argument("--cache", type=Path, default=cache, help=f"the peers' virtual environments (default: {cache})")
     parser.add_argument("--latency-ms", type=float, nargs="*", default=[0.0, 200.0])
     parser.add_argument("--repeat", type=int, default=1, help="passes at each latency")
     parser.add_argument("--seeds-per-cell", type=int, default=4, help="180 trials per seed; the pilot has 4")
     parser.add_argument("--seed", type=int, default=20261005, help="of the moments of the kills")
     parser.add_argument("--skip-kills", action="store_true")
+    parser.add_argument(
+        "--only", action="append", metavar="WORD", help="tools whose name has this word; may be repeated"
+    )
     options = parser.parse_args()
+    peers = tuple(peer for peer in PEERS if any(word in peer.name for word in options.only or [""]))
     options.cache.mkdir(parents=True, exist_ok=True)
-    pythons = {peer.name: interpreter(peer, options.cache.resolve()) for peer in PEERS}
-    for peer in PEERS:
+    pythons = {peer.name: interpreter(peer, options.cache.resolve()) for peer in peers}
+    for peer in peers:
         print(f"- {peer.name}: {versions(peer, pythons[peer.name])}")
     with tempfile.TemporaryDirectory() as name:
-        bench = Bench(Path(name), pythons, options.seeds_per_cell)
+        bench = Bench(Path(name), pythons, options.seeds_per_cell, peers)
         for latency_ms in options.latency_ms:
             time_all(bench, latency_ms, options.repeat)
         if not options.skip_kills:

@@ -32,12 +32,16 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A command, where it runs, the environment that replaces this process's, and the file for what it says."""
+    """A command, where it runs, the environment that replaces this process's, and the file for what it says.
+
+    ``fine`` are the exit codes of a program that did what it was asked.
+    """
 
     command: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
     said: Path
+    fine: tuple[int, ...] = (0,)
 
 
 def finish(program: Program) -> Took:
@@ -59,7 +63,7 @@ def finish(program: Program) -> Took:
             raise
         _, status, usage = ended
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    if process.returncode not in program.fine:
         said = program.said.read_text()[-3000:]
         raise RuntimeError(f"{' '.join(program.command)} ended with {process.returncode}:\n{said}")
     return Took(started, time.monotonic() - started, usage.ru_utime + usage.ru_stime, peak_mb)
