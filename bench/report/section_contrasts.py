@@ -9,7 +9,7 @@ from bench.plan.records import TASKS
 from bench.report.document import Block, Code, Column, Figure, Heading, Line, Table, say
 from bench.report.formatting import p_value, points, points_range
 from bench.report.notations import TASK_QUESTIONS, TASK_TITLES, VIEW_TITLES, labelled, lettered_contrast, titled
-from bench.report.section_primary import detectable
+from bench.report.section_primary import WITH_INTERVALS, detectable
 from bench.stats.contrast import CHECKS, PRIMARY
 
 if TYPE_CHECKING:
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from bench.report.run_data import RunData
     from bench.score.table import ResultRow
     from bench.stats.contrast_result import ContrastResult
+
+READINGS_TOLD = (
+    "The word is the reading of the program that gives the number answered, the first that fits: one_too_few, one "
+    "block fewer taken as closed than are; deepest_closed, the innermost block that has closed; one_too_many, one "
+    "block more taken as closed; decoy, a value of an earlier sibling; other_closed, another block that has closed; "
+    "outer_binding, an open block further out; other_variable, a value of another variable; not_in_program, none of "
+    "these."
+)
 
 
 def exploratory_blocks(data: RunData) -> list[Block]:
@@ -138,10 +146,12 @@ def _task_part(data: RunData, place: tuple[str, str]) -> list[Block]:
     diagnosed = _diagnoses(f"What the failures looked like: {titled(*place)}", trials)
     if diagnosed is not None:
         blocks.append(diagnosed)
+        if place[0] == "scope_lookup":
+            blocks.append(say(READINGS_TOLD))
     if place != data.main_place:
         rows = [row for row in data.analysis.contrasts if (row.task, row.view) == place]
         blocks.append(contrast_table(f"Contrasts: {titled(*place)} (exploratory)", rows))
-        blocks.append(Figure(f"contrasts-{place[0]}-{place[1]}", f"Differences with 95 % intervals: {titled(*place)}."))
+        blocks.append(Figure(f"contrasts-{place[0]}-{place[1]}", f"{WITH_INTERVALS}: {titled(*place)}."))
     return blocks
 
 

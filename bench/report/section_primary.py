@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bench.stats.contrast_result import ContrastResult
     from bench.stats.validity import ValidityRow
 
+WITH_INTERVALS = "Differences with their 95 % intervals where one could be computed (a mark without a bar has none)"
 DEFINITION = (
     "For each family (one base program) the share of correct answers under named_end (D) minus that under generic_end "
     "(B) is taken within each lexical regime and averaged over natural and nonce words. Families weigh the same within "
@@ -66,7 +67,7 @@ def primary_blocks(data: RunData) -> list[Block]:
         *_verdict(result),
         _intervals(result),
         *_qualifications(result),
-        Figure("contrasts-scope_lookup-after_close", "Differences with 95 % intervals; the primary one on top."),
+        Figure("contrasts-scope_lookup-after_close", f"{WITH_INTERVALS}; the primary one on top."),
         Heading(3, "Checks on the primary comparison"),
         *_checks(data.analysis, result),
     ]

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from bench.report import write_report
 from bench.report.compose import SECTION_TITLES
 from bench.report.denominators import COUNT_COLUMNS
+from bench.score.lookup_diagnosis import READINGS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +139,14 @@ def test_regimes_stand_before_the_average(planted_report: Path) -> None:
         section.index(text) for text in ("| natural ", "| nonce ", "| interaction", "| inner", "| outer", "D − B = ")
     ]
     assert sorted(places) == places
+
+
+def test_words_of_diagnoses_and_marks_without_a_bar_are_explained(planted_report: Path) -> None:
+    """A reader of the report alone can tell what each reading of a wrong lookup is, and what a bare mark means."""
+    text = (planted_report / "report.md").read_text(encoding="utf-8")
+    told = next(line for line in text.split("\n") if line.startswith("The word is the reading of the program"))
+    assert [reading for reading in READINGS if f"{reading}, " not in told] == []
+    assert "(a mark without a bar has none); the primary one on top." in text
 
 
 def test_the_planted_effect_is_found(planted_report: Path) -> None:
