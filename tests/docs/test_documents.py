@@ -80,7 +80,7 @@ def test_the_quick_start_is_two_commands():
     install = "python3 -m venv .venv && .venv/bin/pip install -q -e '.[local,test]' && "
     expected = (
         f'{install}.venv/bin/pytest evals -m "smoke and p0" --local',
-        f"{install}.venv/bin/pytest tests",
+        f"{install}.venv/bin/pytest tests -n 2",
     )
     text = README.read_text(encoding="utf-8")
     assert expected == quick_start(README)
