@@ -18,10 +18,12 @@ from tests.plugin.boxes import KEY, Session
 pytestmark = pytest.mark.faults
 
 IMPATIENT = """
+import bench.llm.retry as retry
 import bench.llm.transport as transport
 from bench.llm.sockets import TransportLimits
 
 transport.Transport.__init__.__kwdefaults__["limits"] = TransportLimits(deadline_s=3.0)
+retry._MAX_BACKOFF_S = 0.05
 """
 
 
@@ -39,7 +41,7 @@ class Aftermath:
 
 @pytest.fixture(scope="module")
 def aftermath(tmp_path_factory):
-    """All parts in one session of four workers, whose total deadline is 3 s instead of 180; midnight UTC may come."""
+    """All parts in one session of four workers, whose total deadline is 3 s and whose jitter is short; midnight UTC may come."""
     folder = tmp_path_factory.mktemp("hostile")
     with TrialServer() as server:
         box = box_for(folder / "box", server.base_url)
