@@ -1,7 +1,6 @@
 """Every operation of a whole session's file system fails once, in every way; then fold, check, resume."""
 
 import contextlib
-import itertools
 import shutil
 
 import httpx
@@ -27,6 +26,31 @@ KEY = {"OPENAI_API_KEY": "sk-sentinel-0123456789"}
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
     return plan_run(tmp_path_factory.mktemp("disk") / "run", "http://127.0.0.1:9/v1").run_dir
+
+
+class MortalDisk(UnflushedFs):
+    """The real disk, which knows the open descriptors: those of a dead process are closed by the system."""
+
+    def __init__(self) -> None:
+        self.held: set[int] = set()
+
+    def open_append(self, path):
+        fd = super().open_append(path)
+        self.held.add(fd)
+        return fd
+
+    def open_new(self, path):
+        fd = super().open_new(path)
+        self.held.add(fd)
+        return fd
+
+    def close(self, fd):
+        self.held.discard(fd)
+        super().close(fd)
+
+    def bury(self) -> None:
+        for fd in list(self.held):
+            self.close(fd)
 
 
 class World:
@@ -57,11 +81,8 @@ class World:
 
     @staticmethod
     def _close(session) -> None:
-        """What the system does for a process that died: its descriptors are closed, nothing else happens."""
-        try:
+        with contextlib.suppress(Killed, OSError, SessionBrokenError, LedgerDamagedError):
             session.close()
-        except (Killed, OSError, SessionBrokenError, LedgerDamagedError):
-            session._lock.release()
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         from tests.loopback import Received
@@ -96,9 +117,11 @@ def fail_at(planned, tmp_path, mode: str, operation: int) -> bool:
     copy = tmp_path / f"run-{operation}"
     shutil.copytree(planned, copy)
     world = World(copy, LoopbackServer())
-    fs = FaultyFs(mode, at=operation)
+    disk = MortalDisk()
+    fs = FaultyFs(mode, at=operation, real=disk)
     with contextlib.suppress(Killed, Refusal, OSError, SessionBrokenError, LedgerDamagedError):
         world.session(fs)
+    disk.bury()
     after_a_fault(world)
     world.server._listener.close()
     shutil.rmtree(copy)
@@ -106,18 +129,9 @@ def fail_at(planned, tmp_path, mode: str, operation: int) -> bool:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_session_survives_a_fault_now_and_then(planned, tmp_path, mode):
-    """Operations 3, 20, 37, ...: the same loop with longer strides."""
-    strides = itertools.count(3, 17)
-    tried = list(itertools.takewhile(lambda operation: fail_at(planned, tmp_path, mode, operation), strides))
-    assert len(tried) >= 6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
 def test_a_session_survives_a_fault_of_every_operation(planned, tmp_path, mode):
     """Fail at operation N for N = 1, 2, ... until a session comes through untouched."""
     operation = 1
     while fail_at(planned, tmp_path, mode, operation):
         operation += 1
-    assert operation > 100
+    assert operation > 80
