@@ -208,7 +208,9 @@ def time_all(bench: Bench, latency_ms: float, repeat: int) -> None:
         with server(folder, latency_ms) as at:
             for peer in bench.peers:
                 passes[peer.name].append(undisturbed(bench, peer, at, f"{latency_ms:g}-{number}"))
-                print(f"  {latency_ms:g} ms, pass {number + 1}: {peer.name} done", file=sys.stderr)
+                one = passes[peer.name][-1]
+                seen = f"{one.rate:.1f} trials/s, {one.cpu_ms:.1f} ms CPU per trial, {one.peak_mb:.0f} MB"
+                print(f"  {latency_ms:g} ms, pass {number + 1}: {peer.name}: {seen}", file=sys.stderr)
     middle = {name: sorted(all_, key=lambda one: one.rate)[len(all_) // 2] for name, all_ in passes.items()}
     print_figures(latency_ms, middle)
 
