@@ -1,6 +1,8 @@
 """Rules for every test: warnings are errors, slow tests wait to be asked for, no credential of the caller is seen."""
 
 import os
+import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +22,15 @@ def _scrub_environment() -> None:
         del os.environ[name]
 
 
+def _default_signals() -> None:
+    """Undo what nohup or a background job ignores: the processes that tests start would inherit it, and be deaf."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 _scrub_environment()
+_default_signals()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
