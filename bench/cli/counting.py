@@ -16,6 +16,7 @@ from bench.backends.mock import mock_transport
 from bench.backends.planning import PACKAGED, model_settings
 from bench.plan.config import load_preset
 from bench.plan.plan_files import Plan
+from bench.plan.run_files import AUDIT_FILE
 from bench.run.counting import count_tokens
 from bench.run.preflight import run_preflight
 from bench.run.session import ControllerSession, Invocation
@@ -70,7 +71,7 @@ def count_plan(run_dir: Path, choice: Choice, *, attempts: int, max_rpm: int | N
     Raises:
         Refusal: nothing may be sent for this run now.
     """
-    if not (run_dir / "audit.json").is_file():
+    if not (run_dir / AUDIT_FILE).is_file():
         audit_run(run_dir)
     with endpoint(choice, Plan.open(run_dir).model, run_dir) as where:
         invocation = Invocation(where.backend, max_http_attempts=attempts, max_rpm=max_rpm, purpose="count")
