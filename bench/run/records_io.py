@@ -94,6 +94,6 @@ def _read(path: Path, adapter: TypeAdapter[T]) -> T | None:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise RunFileError(
-            f"{path}: {where or 'document'}: {first['msg']}; restore the file from a copy "
-            "(without it the trial counts as not ended and is sent again)"
+            f"{path}: {where or 'document'}: {first['msg']}; restore the file from a copy, or move it away: the next "
+            "session rebuilds it from the stored answer, and sends the trial again if there is none"
         ) from None

@@ -6,6 +6,8 @@ body                                a whole Responses object        meta, termin
 body                                anything else                   stays ambiguous, reservation kept
 meta of a retryable status          body and meta                   settled by its rule, the trial stays pending
 meta, terminal                      the rest                        terminal and settle are rebuilt
+
+An answer that is on the disk also ends its trial when somebody lost the terminal record after it was settled.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from bench.llm.model import ApiError, DecodeError, LlmResponse, TransportError
 from bench.llm.responses import decode_generation
 from bench.run.attempt_files import meta_of_stored_body
 from bench.run.clock import timestamp
-from bench.run.judgement import Situation, judge
+from bench.run.judgement import Situation, ending_of, judge
 from bench.run.ledger_records import Settle, Unresolved
 from bench.run.records import AttemptTiming
-from bench.run.records_io import read_body, read_count, read_meta, trial_dir
+from bench.run.records_io import TERMINAL, read_body, read_count, read_meta, trial_dir
 from bench.run.terminal import Circumstances, terminal_record
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from bench.llm.model import LlmRequest, LlmResult
     from bench.run.clock import Clock
-    from bench.run.judgement import Judgement
     from bench.run.ledger import Ledger
     from bench.run.ledger_fold import Reservation, TrialLedger
     from bench.run.records import AttemptMeta, Ending, TerminalRecord
@@ -64,6 +65,10 @@ class Recovery:
             mine = worker is None or reservation.reserve.worker == worker
             if lost and mine and reservation.reserve.purpose == "generate" and reservation.state != "reserved":
                 self._set_right(reservation, seen, report)
+        if worker is None:
+            for trial_id, seen in state.trials.items():
+                if seen.last == "closed" and not (trial_dir(self.store.run_dir, trial_id) / TERMINAL).exists():
+                    self._bring_back(trial_id, seen, report)
 
     def _set_right(self, reservation: Reservation, seen: TrialLedger, report: RecoveryReport) -> None:
         trial_id = reservation.reserve.trial
@@ -82,7 +87,14 @@ class Recovery:
         judgement = judge(found, self._situation(reservation, seen))
         if judgement.ending is not None:
             self.store.save_terminal(
-                self._terminal(found, judgement.ending, reservation, seen=seen, judgement=judgement)
+                self._terminal(
+                    found,
+                    judgement.ending,
+                    reason=judgement.reason,
+                    trial_id=trial_id,
+                    seen=seen,
+                    counted=reservation.reserve.counted,
+                )
             )
             report.rebuilt += 1
         elif judgement.ambiguous:
@@ -90,6 +102,21 @@ class Recovery:
         else:
             report.settled += 1
         self._book(reservation, *(r for r in judgement.closing if isinstance(r, Settle | Unresolved)))
+
+    def _bring_back(self, trial_id: str, seen: TrialLedger, report: RecoveryReport) -> None:
+        """The end of a trial whose attempt is settled and whose answer is there: it was paid for once."""
+        folder = trial_dir(self.store.run_dir, trial_id)
+        body, meta = read_body(folder, seen.attempts), read_meta(folder, seen.attempts)
+        if body is None or meta is None:
+            return
+        request = self.request_of(trial_id)
+        answer = decode_generation(body, http_status=meta.http_status, headers=meta.headers, request=request)
+        if isinstance(answer, LlmResponse):
+            ending, reason = ending_of(answer)
+            self.store.save_terminal(
+                self._terminal(answer, ending, reason=reason, trial_id=trial_id, seen=seen, counted=None)
+            )
+            report.rebuilt += 1
 
     def _result(self, reservation: Reservation) -> LlmResult | None:
         """What the attempt came to as far as its files tell; None if they tell nothing certain."""
@@ -131,22 +158,28 @@ class Recovery:
         )
 
     def _terminal(
-        self, result: LlmResult, ending: Ending, reservation: Reservation, *, seen: TrialLedger, judgement: Judgement
+        self,
+        result: LlmResult,
+        ending: Ending,
+        *,
+        reason: str | None,
+        trial_id: str,
+        seen: TrialLedger,
+        counted: int | None,
     ) -> TerminalRecord:
-        reserve = reservation.reserve
-        folder = trial_dir(self.store.run_dir, reserve.trial)
+        folder = trial_dir(self.store.run_dir, trial_id)
         metas = _metas(folder, first=seen.attempts - seen.series_attempts + 1, last=seen.attempts)
         count = read_count(folder)
         return terminal_record(
             result,
             ending,
-            reason=judgement.reason,
+            reason=reason,
             redactor=self.store.redactor,
             circumstances=Circumstances(
-                trial_id=reserve.trial,
+                trial_id=trial_id,
                 backend=self.ledger.state.bound_backend or "live",
-                series=reserve.series,
-                counted=count.input_tokens if count else reserve.counted,
+                series=seen.series,
+                counted=count.input_tokens if count else counted,
                 ended_at=timestamp(self.clock),
                 sent_at=metas[0].sent_at if metas else None,
                 attempts=[AttemptTiming(meta.number, meta.s, meta.http_status) for meta in metas],

@@ -184,7 +184,7 @@ def test_a_damaged_record_is_not_to_be_thrown_away(capsys, planned, tmp_path):
     assert (code, out) == (4, "")
     assert one_line(err)
     assert f"{trial}/terminal.json: " in err
-    assert "restore the file from a copy (without it the trial counts as not ended and is sent again)" in err
+    assert "restore the file from a copy, or move it away" in err
 
 
 def test_status_of_a_fresh_plan_is_unfinished(capsys, planned):

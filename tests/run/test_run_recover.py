@@ -195,6 +195,31 @@ def test_recovering_twice_changes_nothing(run_dir):
     assert bench.ledger.refresh().known == 105
 
 
+def test_a_lost_terminal_record_comes_back_from_the_stored_answer(run_dir):
+    """Paid for, settled, and on the disk: nobody sends it again because one file was deleted."""
+    bench = bench_on(run_dir, client := FakeClient(answer("4242")))
+    trial = run_trial(bench.trial(), client, bench.session, bench.store).trial_id
+    before = read_run_terminal(run_dir, trial)
+    (trial_dir(run_dir, trial) / "terminal.json").unlink()
+    following, report = recovered(run_dir)
+    assert (report, following.ledger.refresh().known) == (RecoveryReport(rebuilt=1), 105)
+    after = read_run_terminal(run_dir, trial)
+    assert (after.text, after.ending, after.usage, after.rebuilt) == (before.text, before.ending, before.usage, True)
+    assert run_trial(following.trial(), following.client, following.session, following.store).state == "terminal"
+    assert following.client.sent == []
+
+
+def test_a_trial_whose_try_failed_is_not_ended_by_its_error_page(run_dir):
+    """A retry was due when the session stopped: the body on the disk is no answer, the trial is sent again."""
+    killed_run(run_dir, StopAt("replace attempt-002-body"), api_error(503), answer("4242"))
+    lines = (run_dir / "usage-ledger.jsonl").read_bytes().splitlines(keepends=True)
+    second = max(n for n, line in enumerate(lines) if b'"kind":"reserve"' in line)
+    (run_dir / "usage-ledger.jsonl").write_bytes(b"".join(lines[:second]))
+    following, report = recovered(run_dir)
+    assert report == RecoveryReport()
+    assert run_trial(following.trial(), following.client, following.session, following.store).ending == "answered"
+
+
 def test_the_stored_body_is_the_one_that_came(run_dir):
     """Byte for byte."""
     came = answer("4242")
