@@ -120,7 +120,8 @@ def freeze(
 ) -> int:
     """Fix a confirmatory plan before its first answer: writes freeze.json, preregistration.md and their like.
 
-    Prints the hash that run --protocol-hash asks for. Refused if anything was sent, or preflight tried other settings.
+    Prints the freeze hash that run --protocol-hash asks for. Refused if anything was sent, or preflight tried other
+    settings.
     """
     from bench.cli.freezing import freeze_plan  # noqa: PLC0415  (heavy)
 
@@ -128,7 +129,7 @@ def freeze(
     if frozen.synthetic_mock:
         typer.echo("frozen on the capabilities of a mock: only --mock may run it")
     typer.echo(f"written: {run / 'freeze.json'}, {run / 'preregistration.md'}")
-    typer.echo(f"protocol hash for run: {frozen.freeze_hash}")
+    typer.echo(f"freeze hash, for --protocol-hash: {frozen.freeze_hash}")
     return 0
 
 

@@ -1,7 +1,7 @@
 """Freezes a confirmatory plan: what was decided, on what, before the first answer (specification, section 7.6).
 
 Facts about this machine, git and the smallest detectable effect come as values; nothing here runs a program or a test.
-What ``--protocol-hash`` takes is the SHA-256 of ``freeze.json``.
+What ``--protocol-hash`` takes is the freeze hash, the SHA-256 of ``freeze.json``.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def read_freeze(run_dir: Path) -> Frozen:
         document = json.loads(data)
         return Frozen(sha256_hex(data), bool(document["synthetic_mock"]), document)
     except OSError:
-        raise PlanError(f"{path}: the run is not frozen; run `locality freeze --run {run_dir}`") from None
+        raise PlanError(
+            f"{path}: the run is not frozen; run `locality freeze --run {run_dir} --capabilities FILE`"
+        ) from None
     except (ValueError, KeyError, TypeError):
         raise PlanError(f"{path}: not a freeze; restore the file or make a new plan") from None
 

@@ -44,7 +44,8 @@ def resolve_run(config: pytest.Config, backend: Backend, *, marker: Expression |
     if preset.confirmatory:
         raise pytest.UsageError(
             f"preset {preset.name} is confirmatory and never planned in passing: "
-            f"locality plan --preset {preset.name} --out DIR, locality freeze --run DIR, then --run DIR"
+            f"locality plan --preset {preset.name} --out DIR, locality freeze --run DIR --capabilities FILE, "
+            "then --run DIR"
         )
     phase: Phase = config.getoption("phase") or ("p0" if "p0" in words else "p1")
     return _planned(config, backend, preset=preset, phase=phase)
