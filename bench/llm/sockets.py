@@ -124,7 +124,7 @@ class _DeadlineBackend(httpcore.NetworkBackend):
 
 
 class SocketTransport(httpx.BaseTransport):
-    """Real sockets for an ``httpx.Client``; raises httpx's own exceptions.
+    """Real sockets; raises httpx's own exceptions.
 
     A proxy is used only if given, and never for loopback. No certificates are loaded for a plain HTTP endpoint.
     """

@@ -30,8 +30,9 @@ class _UnreadableBodyError(Exception):
 
 
 class Transport:
-    """One HTTP client for one endpoint. Not a single redirect, retry, cookie or environment variable is followed.
+    """One connection pool for one endpoint. Not a single redirect, retry, cookie or environment variable is followed.
 
+    Requests go straight to an httpx transport, below the ``httpx.Client`` that knows of such things.
     ``transport`` replaces the sockets (a mock); the rules for URLs and bodies hold all the same.
     ``proxy`` is the only way to a proxy, and loopback never takes it.
     """
@@ -56,8 +57,7 @@ class Transport:
         self._limits = limits
         self._deadline = Deadline(limits)
         self._urls: dict[str, httpx.URL] = {}
-        sockets = transport or SocketTransport(self.base_url, deadline=self._deadline, proxy=proxy)
-        self._client = httpx.Client(transport=sockets, trust_env=False, follow_redirects=False)
+        self._sockets = transport or SocketTransport(self.base_url, deadline=self._deadline, proxy=proxy)
 
     def __repr__(self) -> str:
         return f"Transport({str(self.base_url)!r})"
@@ -72,7 +72,7 @@ class Transport:
 
     def close(self) -> None:
         """Closes kept-alive connections."""
-        self._client.close()
+        self._sockets.close()
 
     def post(self, path: str, body: bytes) -> RawResponse | TransportError | DecodeError:
         """One HTTP attempt: ``body`` to ``base_url + path``.
@@ -82,7 +82,7 @@ class Transport:
         """
         started = self._deadline.start()
         try:
-            response = self._client.send(self._request(path, body), stream=True)
+            response = self._sockets.handle_request(self._request(path, body))
             try:
                 return self._whole(response, started)
             finally:

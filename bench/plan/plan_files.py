@@ -84,7 +84,7 @@ class Plan:
 
     def case(self, case_id: str) -> Case:
         """The case of that id; KeyError if there is none."""
-        return _case(self._cases.row(case_id))
+        return _case(self._cases, case_id)
 
     def family(self, family_id: str) -> Family:
         """The family of that id; KeyError if there is none."""
@@ -148,13 +148,16 @@ class _Rows:
             return dict(json.loads(file.readline()))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _family(rows: _Rows, family_id: str) -> Family:
-    """The family of a row; the trials of a block ask for the same one five times."""
+    """The family of a row. The trials of a block ask for the same one five times, and several blocks are under way."""
     return family_from_json(rows.row(family_id))
 
 
-def _case(row: dict[str, Any]) -> Case:
+@lru_cache(maxsize=8)
+def _case(rows: _Rows, case_id: str) -> Case:
+    """The case of a row; asked for as often as its family."""
+    row = rows.row(case_id)
     cut = row["cut"]
     return Case(
         case_id=row["case_id"],

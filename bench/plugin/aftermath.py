@@ -46,7 +46,7 @@ class Grading:
         terminal = read_terminal(trial_dir(self._run_dir, row.trial_id))
         if self._grader is None or terminal is None:
             return outcomes.RECORDED
-        return str(self._grader.score(row, terminal).outcome)
+        return str(self._grader.outcome(row, terminal))
 
 
 def count_missing(run_dir: Path, rows: Iterable[ScheduleRow]) -> int:

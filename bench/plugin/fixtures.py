@@ -23,19 +23,19 @@ def trial(request: pytest.FixtureRequest) -> Trial:
     return _session(request).trial(item.position)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(request: pytest.FixtureRequest) -> object:
     """The client of this process: one call, one HTTP attempt."""
     return _session(request).client
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def ledger(request: pytest.FixtureRequest) -> object:
     """The budget ledger that all workers share."""
     return _session(request).ledger
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_store(request: pytest.FixtureRequest) -> object:
     """The run directory."""
     return _session(request).store

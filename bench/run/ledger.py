@@ -72,9 +72,10 @@ class Ledger:
         with self._mutex:
             with self._locked():
                 self._catch_up()
-                decision = decide(self.state, instant(self._clock))
+                now = instant(self._clock)
+                decision = decide(self.state, now)
                 if decision.records:
-                    self._append(decision.records)
+                    self._append(decision.records, now)
             if decision.durable:
                 self._flush()
         return decision.answer
@@ -123,8 +124,7 @@ class Ledger:
         self._fs.fsync(self._fd)
         self._on_torn(aside)
 
-    def _append(self, records: Sequence[Record]) -> None:
-        now = instant(self._clock)
+    def _append(self, records: Sequence[Record], now: Instant) -> None:
         lines = [
             LedgerLine(self.state.seq + number, now.at, now.mono_ms, record) for number, record in enumerate(records, 1)
         ]
@@ -153,7 +153,7 @@ class Ledger:
         if running is not None:
             with contextlib.suppress(OSError, SessionBrokenError, LedgerDamagedError), self._locked():
                 self._catch_up()
-                self._append((Stop(running.opened.invocation, "disk", "all", message),))
+                self._append((Stop(running.opened.invocation, "disk", "all", message),), instant(self._clock))
 
     def _fail(self, message: str) -> SessionBrokenError:
         self._broken = message

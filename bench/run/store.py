@@ -30,16 +30,21 @@ class RunStore:
         self.run = run
         self.redactor = redactor
         self._fs = fs
+        self._opened: set[str] = set()
 
     def open_folders(self, trial_ids: Iterable[str]) -> None:
         """Make the folders of some trials, durably: one flush for all of them."""
+        unseen = [trial_id for trial_id in trial_ids if trial_id not in self._opened]
+        if not unseen:
+            return
         root = self.run_dir / TRIALS
-        missing = [folder for folder in (root / trial_id for trial_id in trial_ids) if not folder.exists()]
+        missing = [folder for folder in (root / trial_id for trial_id in unseen) if not folder.exists()]
         if missing:
             self._fs.mkdir(root)
             for folder in missing:
                 self._fs.mkdir(folder)
             self._fs.fsync_dir(root)
+        self._opened.update(unseen)
 
     def save_request(self, trial_id: str, body: bytes) -> None:
         """``request.json``, the exact body; not flushed, for the plan can make it again."""

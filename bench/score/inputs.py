@@ -46,6 +46,10 @@ class Grader:
             case _:
                 return NOT_SENT
 
+    def outcome(self, row: ScheduleRow, terminal: TerminalRecord) -> Outcome:
+        """The outcome alone, for a progress line: no program is read, for diagnosis decides nothing."""
+        return grade(row, terminal, self._gold[row.case_id]).outcome
+
     def expected(self, row: ScheduleRow) -> str:
         """The right answer as text: the integer, the JSON array, or the program in the row's notation and words."""
         gold = self._gold[row.case_id]

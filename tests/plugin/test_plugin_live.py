@@ -111,16 +111,16 @@ def pytest_runtest_call(item):
         return
     item.config.dying = True
 
-import httpx
-_send = httpx.Client.send
+from bench.llm.sockets import SocketTransport
+_send = SocketTransport.handle_request
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    def send(self, request, **kwargs):
+    def send(self, request):
         if getattr(config, "dying", False) and request.url.path.endswith("/responses"):
             threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
-        return _send(self, request, **kwargs)
-    httpx.Client.send = send
+        return _send(self, request)
+    SocketTransport.handle_request = send
 """
 
 

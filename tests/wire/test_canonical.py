@@ -5,6 +5,7 @@ import json
 from decimal import Decimal
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,18 @@ def test_key_order_and_spacing_do_not_change_the_hash(document, random):
         return [shuffled(member) for member in value] if isinstance(value, list) else value
 
     assert hash_document(shuffled(json.loads(json.dumps(document, indent=2)))) == hash_document(document)
+
+
+@given(documents)
+def test_the_quick_way_writes_the_bytes_of_the_library(document):
+    """Documents without floats may be written by the standard library: it makes no difference."""
+    assert canonical(document) == rfc8785.dumps(document)
+
+
+def test_the_quick_way_escapes_every_character_as_the_library_does():
+    """Control characters, quotation marks, line separators, and the last of each plane."""
+    characters = [chr(code) for code in (*range(0x300), 0x2028, 0x2029, 0xFEFF, 0xFFFD, 0xFFFF, 0x1F600, 0x10FFFF)]
+    assert canonical(characters) == rfc8785.dumps(characters)
 
 
 @given(documents)
