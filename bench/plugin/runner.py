@@ -95,6 +95,8 @@ class TrialRunner:
         elif report.passed and report.when == "call" and outcomes.STATE not in outcomes.carried(report):
             report.outcome, report.longrepr = "failed", "the evaluation ended without calling record_outcome"
         report.sections = []
+        if report.passed and report.when != "call":
+            report.keywords = {}  # the marks travel once, with the call; a controller keeps every report to the end
         return report
 
     def record(self, item: pytest.Item, result: TrialResult) -> None:
