@@ -14,7 +14,7 @@ from bench.run.ledger_records import BlockSetAside, Stop
 from bench.run.limits import BlockAsk, Grant, Halt, Wait, admit_attempt, admit_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from bench.run.clock import Clock, Instant
     from bench.run.ledger import Ledger
@@ -62,7 +62,11 @@ class SessionLedger:
 
     def trial(self, trial_id: str) -> TrialLedger:
         """What has been sent of a trial so far, by anybody."""
-        return self._ledger.refresh().trials.get(trial_id) or TrialLedger()
+        return self.trials().get(trial_id) or TrialLedger()
+
+    def trials(self) -> Mapping[str, TrialLedger]:
+        """The same of every trial; one that nobody has begun is missing."""
+        return self._ledger.refresh().trials
 
     def enter_block(self, block: int, shares: tuple[Share, ...]) -> Halt | None:
         """Begin a block, or go on in it; None when it is begun. Leaving the one before comes first."""

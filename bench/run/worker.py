@@ -111,18 +111,20 @@ class WorkerSession:
 
     def _prepared(self, block: int, position: int) -> dict[int, Trial]:
         """The trials of a block that are still to be sent; the one asked for is always among them."""
+        sent, invocation = self.ledger.trials(), self.ledger.opened.invocation
+
+        def is_through(place: int) -> bool:
+            seen = sent.get(self.plan.schedule[place].trial_id)
+            return seen is not None and seen.last_invocation == invocation
+
         positions = [
             place
             for place in self._by_block.get(block, [position])
-            if place == position or (place in self._selected and not self._has_ended(place))
+            if place == position or (place in self._selected and not is_through(place))
         ]
         rows = [self.plan.schedule[place] for place in positions]
         trials = block_trials(self.plan, rows, self._counts, soft_budget=self.ledger.opened.soft_budget)
         return dict(zip(positions, trials, strict=True))
-
-    def _has_ended(self, position: int) -> bool:
-        seen = self.ledger.trial(self.plan.schedule[position].trial_id)
-        return seen.last_invocation == self.ledger.opened.invocation
 
 
 def _by_block(plan: Plan, positions: Iterable[int]) -> dict[int, list[int]]:

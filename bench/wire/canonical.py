@@ -57,7 +57,7 @@ def _is_plain(value: Any) -> bool:
         return -_MAX_INTEGER <= value <= _MAX_INTEGER
     if kind is dict:
         return all(type(key) is str and key.isascii() for key in value) and all(map(_is_plain, value.values()))
-    return (kind is list or kind is tuple) and all(map(_is_plain, value))
+    return kind in (list, tuple) and all(map(_is_plain, value))
 
 
 def _place_of_float(value: Any, place: str) -> str | None:
