@@ -42,22 +42,20 @@ def canonical_with_floats(value: Any) -> bytes:
         raise CanonicalError("no canonical form: a string holds an unpaired surrogate") from None
 
 
-# For what `_is_plain` lets through, the standard library writes the RFC's bytes, in a seventh of the time: a request
-# body is hashed or sent some thirty thousand times on the way of a main run from plan to report.
+# For what `_is_plain` lets through, the standard library writes the RFC's bytes, in a seventh of the time.
 _PLAIN = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _MAX_INTEGER = 2**53 - 1
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether the RFC's two peculiarities, number texts and the UTF-16 order of keys, cannot matter to a value."""
-    kind = type(value)
-    if kind is str or kind is bool or value is None:
+    if type(value) is str or type(value) is bool or value is None:
         return True
-    if kind is int:
+    if type(value) is int:
         return -_MAX_INTEGER <= value <= _MAX_INTEGER
-    if kind is dict:
+    if type(value) is dict:
         return all(type(key) is str and key.isascii() for key in value) and all(map(_is_plain, value.values()))
-    return kind in (list, tuple) and all(map(_is_plain, value))
+    return isinstance(value, list | tuple) and all(map(_is_plain, value))
 
 
 def _place_of_float(value: Any, place: str) -> str | None:
