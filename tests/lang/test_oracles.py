@@ -128,9 +128,9 @@ def test_the_cut_may_be_the_very_end():
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_an_unbound_variable_is_an_error_of_the_reference_oracle(count):
-    """x_b is bound nowhere, x_a not yet at event 0."""
+    """x_b is bound nowhere, x_a not yet at event 0; the message names the variable."""
     variable = "x_a" if count == 0 else "x_b"
-    with pytest.raises(OracleError):
+    with pytest.raises(OracleError, match=rf"^{variable} is not bound at the cut$"):
         observe(SPEC_PROGRAM, CutPoint(count, "q_aaaaaaaa", variable))
 
 
@@ -138,12 +138,12 @@ def test_an_unbound_variable_is_an_error_of_the_reference_oracle(count):
     "events", [(), (OTHER,), (UNIT, ONE, Close())], ids=["nothing", "another variable", "only in a closed block"]
 )
 def test_an_unbound_variable_is_an_error_of_the_event_oracle(events):
-    """A probe whose variable no open scope binds has no answer."""
-    with pytest.raises(OracleError):
+    """A probe whose variable no open scope binds has no answer; the message names it."""
+    with pytest.raises(OracleError, match=r"^x_a is not bound at the probe$"):
         observe_parsed(ParsedPrefix(events, Probe("q_aaaaaaaa", "x_a")))
 
 
 def test_a_close_of_the_global_scope_is_an_error_of_the_event_oracle():
-    """Events built by hand can underflow; the global scope never closes."""
-    with pytest.raises(OracleError):
+    """Events built by hand can underflow; the global scope never closes, and the message names the event."""
+    with pytest.raises(OracleError, match=r"^event 1 closes the global scope$"):
         observe_parsed(ParsedPrefix((ONE, Close()), Probe("q_aaaaaaaa", "x_a")))
