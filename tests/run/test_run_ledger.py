@@ -136,22 +136,36 @@ def test_a_complete_last_line_with_a_wrong_checksum_is_damage(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "records",
+    ("records", "message"),
     [
-        (reserve("a"),),
-        (opened(), Intent("a")),
-        (opened(), reserve("a"), Intent("a"), Intent("a")),
-        (opened(), reserve("a"), reserve("b")),
-        (opened(), reserve("a"), Settle("a", 1, "usage"), Settle("a", 1, "usage")),
-        (opened(), WindowOpened("2026-11-30", 99), reserve("a", tokens=100)),
-        (opened(), WindowOpened("2026-11-30", 99), WindowOpened("2026-11-29", 99)),
+        ((reserve("a"),), "a record stands before the first invocation"),
+        ((opened(), Intent("a")), "line 2 speaks of 'a', which is not open"),
+        ((opened(), reserve("a"), Intent("a"), Intent("a")), "trial t1 is sent twice under one reservation"),
+        ((opened(), reserve("a"), reserve("b")), "attempt 1 of trial t1 is reserved twice"),
+        (
+            (opened(), reserve("a"), Settle("a", 1, "usage"), Settle("a", 1, "usage")),
+            "line 4 speaks of 'a', which is not open",
+        ),
+        ((opened(), reserve("a"), *[Unresolved("a", "ambiguous")] * 2), "trial t1 is left unresolved twice"),
+        (
+            (opened(), WindowOpened("2026-11-30", 99), reserve("a", tokens=100)),
+            "a reservation of trial t1 passes the cap of 99 tokens",
+        ),
+        (
+            (opened(), WindowOpened("2026-11-30", 99), WindowOpened("2026-11-29", 99)),
+            "window 2026-11-29 is opened after 2026-11-30",
+        ),
+        (
+            (opened(), WindowOpened("2026-11-30", 99), WindowOpened("2026-11-30", 999)),
+            "window 2026-11-30 is opened after 2026-11-30",
+        ),
     ],
 )
-def test_a_line_that_cannot_follow_from_those_before_it_is_damage(records, tmp_path):
-    """Sent twice, settled twice, beyond the cap, a window that opens backwards: the file says something impossible."""
+def test_a_line_that_cannot_follow_from_those_before_it_is_damage(records, message, tmp_path):
+    """Sent, settled or lost twice, beyond the cap, no new day: impossible, and the message says what."""
     state = LedgerState()
     lines = [encode_line(LedgerLine(n, "2026-11-30T00:00:00.000Z", n, record)) for n, record in enumerate(records, 1)]
-    with pytest.raises(LedgerDamagedError):
+    with pytest.raises(LedgerDamagedError, match=f": {message}; nothing is sent"):
         fold_lines(state, b"".join(lines), tmp_path)
 
 
@@ -159,7 +173,7 @@ def test_a_gap_in_the_numbers_is_damage(tmp_path):
     """A lost line may have been a reservation."""
     data = written(tmp_path / "l").splitlines(keepends=True)
     (tmp_path / "l").write_bytes(b"".join(data[:5] + data[6:]))
-    with pytest.raises(LedgerDamagedError, match="number 7"):
+    with pytest.raises(LedgerDamagedError, match="line 6 bears the number 7"):
         ledger(tmp_path / "l").refresh()
 
 

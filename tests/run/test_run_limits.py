@@ -198,9 +198,10 @@ def test_requests_per_minute_count_all_attempts():
 
 
 def test_tokens_per_minute_count_reservations_until_they_are_settled():
-    """A reservation of 900 that took 100 leaves room."""
-    sent = (*FIRST_DONE, reserve("a", trial="ta", tokens=900), Intent("a"))
-    assert isinstance(ask(folded(*sent, cap=None, max_tpm=1000), 200), Wait)
+    """A reservation of 900 that took 100 leaves room; until then 200 wait a minute, though nobody goes out alone."""
+    generated = (*FIRST_DONE, reserve("g", trial="tg", tokens=0), Intent("g"), Settle("g", 0, "usage"))
+    sent = (*generated, reserve("a", trial="ta", tokens=900), Intent("a"))
+    assert ask(folded(*sent, cap=None, max_tpm=1000), 200).seconds == 60.0
     assert isinstance(ask(folded(*sent, Settle("a", 100, "usage"), cap=None, max_tpm=1000), 200), Grant)
 
 
@@ -220,4 +221,6 @@ def test_the_rate_window_forgets_and_corrects():
     window.correct("a", 500)
     assert window.total_tokens == 21
     assert window.wait_ms(tokens=1, max_rpm=1, max_tpm=None, mono_ms=60_000) == 60_000
+    assert window.wait_ms(tokens=1, max_rpm=2, max_tpm=None, mono_ms=60_000) == 30_000
+    assert window.wait_ms(tokens=5, max_rpm=None, max_tpm=25, mono_ms=60_000) == 30_000
     assert window.wait_ms(tokens=5, max_rpm=None, max_tpm=6, mono_ms=60_000) == 30_000
