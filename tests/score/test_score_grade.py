@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from score_rows import AFTER, BEFORE, MINI, row, terminal
 
+from bench.lang.ast import CutPoint
 from bench.lang.lexicon import NONCE_SETS, lexicon_for
 from bench.lang.reference_oracle import observe
 from bench.lang.render import render_program
@@ -18,6 +19,7 @@ from bench.plan.records import SYNTAXES, TASKS, GoldRow
 from bench.score.fence import without_fence
 from bench.score.grade import GradeContext, grade
 from bench.score.outcome import MISSING, MODEL_EVALUABLE, Outcome
+from bench.score.prefix import Prefix, SeenScope, read_prefix
 
 VALUE = GoldRow("c", value=5916)
 STACK = GoldRow("c", stack=["n_qazwsxed", "n_plmoknij"])
@@ -100,6 +102,28 @@ def test_lookup(text, expected):
 def test_stack(text, expected):
     """The whole answer is a JSON array of strings; names and order are exact."""
     assert expected == outcome(text, "active_stack")
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "reason"),
+    [
+        ("scope_lookup", "5916", "exact value"),
+        ("scope_lookup", "8604", "another integer"),
+        ("scope_lookup", "five", "not one decimal integer"),
+        ("scope_lookup", " \n", "no answer text"),
+        ("active_stack", json.dumps(STACK.stack), "exact stack"),
+        ("active_stack", "[]", "another stack"),
+        ("active_stack", "{}", "not a JSON array of strings"),
+        ("active_stack", " \n", "no answer text"),
+        ("ast_to_source", source(), "equal tree"),
+        ("ast_to_source", source().replace("5916", "5917"), "another tree"),
+        ("ast_to_source", "unit", "first error: malformed_statement"),
+        ("ast_to_source", " \n", "no answer text"),
+    ],
+)
+def test_reasons_of_answers(task, text, reason):
+    """The words that tables of reasons count, for every way an answer can be judged."""
+    assert reason == grade(row(task), terminal(text), GOLD[task]).reason
 
 
 @pytest.mark.parametrize("syntax", SYNTAXES)
@@ -218,7 +242,8 @@ def test_before_the_closes_nothing_was_closed_too_few():
 
 def test_an_answer_of_five_thousand_digits_is_diagnosed_without_a_number():
     """It is in no program."""
-    assert "not_in_program" == grade(row(), terminal("9" * 5000), VALUE, CONTEXT).diagnosis["answered"]
+    found = grade(row(), terminal("9" * 5000), VALUE, CONTEXT).diagnosis
+    assert {"answered": "not_in_program", "matches": ["not_in_program"]} == found
 
 
 @pytest.mark.parametrize(
@@ -235,6 +260,27 @@ def test_stack_diagnosis(names, expected):
     """Length, order, closed, unknown and repeated names, each counted apart."""
     found = grade(row("active_stack"), terminal(json.dumps(names)), STACK, CONTEXT).diagnosis
     assert expected == {key: found[key] for key in expected}
+
+
+@pytest.mark.parametrize("half", [GradeContext(MINI), GradeContext(cut=AFTER)], ids=["no cut", "no program"])
+def test_half_a_context_diagnoses_what_it_can(half):
+    """Without program and cut no binding is named, and no name is called closed or unknown."""
+    assert {} == grade(row(), terminal("8604"), VALUE, half).diagnosis
+    found = grade(row("active_stack"), terminal('["n_deepests"]'), STACK, half).diagnosis
+    assert {"length_difference": -1, "missing_names": 2, "repeated_names": 0, "misordered": False} == found
+
+
+def test_names_of_misnamed_closing_lines_are_counted_where_there_are_any():
+    """In the manipulation check an answer may repeat what a closing line says; elsewhere nothing is said of it."""
+    check = GradeContext(MINI, AFTER, frozenset({"n_mistaken", "n_elsewhere"}))
+    answer = terminal('["n_mistaken", "n_qazwsxed", "n_mistaken"]')
+    assert 1 == grade(row("active_stack"), answer, STACK, check).diagnosis["wrong_names"]
+    assert "wrong_names" not in grade(row("active_stack"), answer, STACK, CONTEXT).diagnosis
+
+
+def test_the_scopes_of_an_empty_prefix():
+    """The nameless global scope is open, nothing was closed, and no run of closes ends it."""
+    assert Prefix((SeenScope(""),), (), 0) == read_prefix(MINI, CutPoint(0, "q_zxcvbnma", "x_a"))
 
 
 @pytest.mark.parametrize(
@@ -267,10 +313,26 @@ def test_lenient_takes_one_fence_or_the_text_of_an_incomplete_answer():
     assert grade(row(), terminal(None, "no_text"), VALUE).lenient is None
 
 
-def test_a_suspected_truncation_says_so():
-    """The reason keeps what the server did not say."""
-    found = grade(row(), terminal("59", "incomplete", suspected_truncation=True), VALUE)
-    assert "suspected_truncation" == found.reason
+def test_a_refusal_that_holds_the_answer_is_lenient_1():
+    """Strict 0: what it refused is what it said beside."""
+    found = grade(row(), terminal("5916", "refusal"), VALUE)
+    assert (0, 1) == (found.strict, found.lenient)
+
+
+@pytest.mark.parametrize(
+    ("ending", "changes", "reason"),
+    [
+        ("incomplete", {"suspected_truncation": True}, "suspected_truncation"),
+        ("incomplete", {"incomplete_reason": "max_output_tokens"}, "max_output_tokens"),
+        ("incomplete", {}, "incomplete"),
+        ("no_text", {}, "completed without answer text"),
+        ("refusal", {}, "refusal"),
+        ("transport_failure", {}, "transport_failure"),
+    ],
+)
+def test_reasons_of_endings(ending, changes, reason):
+    """A suspected truncation says what the server did not; else its own word, else the ending's."""
+    assert reason == grade(row(), terminal("59", ending, **changes), VALUE).reason
 
 
 @pytest.mark.parametrize(
@@ -286,6 +348,8 @@ def test_a_suspected_truncation_says_so():
         ("```\na\n```\n```\nb\n```", None),
         ("```two words\na\n```", None),
         ("```a```", None),
+        ("```", None),
+        ("``````\na\n```", None),
         ("plain", None),
         ("", None),
     ],
@@ -301,10 +365,11 @@ def test_every_outcome_is_evaluable_or_missing():
     assert set(Outcome) == MODEL_EVALUABLE | MISSING
 
 
-def test_gold_of_another_task_is_a_defect_of_the_plan():
-    """Never a wrong answer of the model."""
-    with pytest.raises(ValueError, match="no answer for its task"):
-        grade(row("active_stack"), terminal("[]"), VALUE)
+@pytest.mark.parametrize(("task", "gold"), list(zip(TASKS, (STACK, TREE, VALUE), strict=True)))
+def test_gold_of_another_task_is_a_defect_of_the_plan(task, gold):
+    """Never a wrong answer of the model; the message names the case."""
+    with pytest.raises(ValueError, match=r"^gold of case c has no answer for its task; plan the run again$"):
+        grade(row(task), terminal("[]"), gold)
 
 
 HOSTILE = st.one_of(

@@ -113,15 +113,30 @@ def test_an_end_that_is_exactly_zero_is_zero():
 
 
 def test_totals_beyond_64_bits_stay_exact():
-    """Sizes whose least common multiple is astronomical still give exact sums."""
-    sizes = (53, 59, 61, 64, 67, 71, 73, 79, 83, 89, 97)
-    found = bootstrap(sample(*([2] * size for size in sizes)), seed=1, resamples=20)
-    assert Interval(100.0, 100.0) == found.interval()
+    """Sizes whose least common multiple is astronomical give the sums that plain integers give."""
+    cells = [[j % 3 for j in range(size)] for size in (53, 59, 61, 64, 67, 71, 73, 79, 83, 89, 97)]
+    families = sample(*cells)
+    rng = np.random.default_rng(1)
+    sums = [np.array(cell)[rng.integers(0, len(cell), (20, len(cell)))].sum(axis=1).tolist() for cell in cells]
+    expected = sorted(
+        sum(w * s for w, s in zip(families.weights, drawn, strict=True)) for drawn in zip(*sums, strict=True)
+    )
+    assert expected == bootstrap(families, seed=1, resamples=20).totals.tolist()
+
+
+def test_totals_at_the_edge_of_64_bits_do_not_wrap():
+    """An interaction reaches 2, hence twice the scale: at a scale of 2**62 that is one more than 64 bits hold."""
+    assert Interval(200.0, 200.0) == bootstrap(sample([2**62], [2**62], unit=2**61), seed=1, resamples=5).interval()
+
+
+def test_ordinary_totals_are_machine_integers():
+    """Python's own integers, many times slower, are for totals that need them."""
+    assert np.int64 == bootstrap(sample([2, 0, -1], [0, 1]), seed=1, resamples=5).totals.dtype
 
 
 def test_nothing_to_resample_is_an_error():
     """An empty sample has no interval, and asking for one is the caller's mistake."""
-    with pytest.raises(ValueError, match="no family"):
+    with pytest.raises(ValueError, match=r"^no family is available: nothing can be resampled$"):
         bootstrap(PairedSample((), 1), seed=1, resamples=10)
 
 

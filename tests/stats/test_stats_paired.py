@@ -72,7 +72,8 @@ def test_copied_replicates_change_nothing():
 def test_a_duplicated_row_changes_nothing():
     """The same row twice is one trial."""
     rows = differences([2, -1, 0, 1])
-    assert paired_sample(rows, T1, PRIMARY) == paired_sample([*rows, rows[0], rows[3]], T1, PRIMARY)
+    copied = replace(rows[5])
+    assert paired_sample(rows, T1, PRIMARY) == paired_sample([*rows, rows[0], rows[3], copied], T1, PRIMARY)
 
 
 def test_rows_that_contradict_each_other_are_refused():
@@ -153,6 +154,17 @@ def test_families_stand_in_seed_order():
     """Index 10 comes after 9: the order is by number, as the draws need it."""
     rows = [row for i in (10, 2, 9) for row in family(f"f{i}", [0], [1], seed_index=i)]
     assert ("f2", "f9", "f10") == paired_sample(rows, T1, PRIMARY).strata[0].families
+
+
+def test_families_and_strata_keep_their_place():
+    """Cell, index, regimes and replicates are those of the plan, in the order (regime, replicate)."""
+    places = [("nonce", 0), ("natural", 1), ("natural", 0)]
+    rows = [trial(s, 1, cell=(4, 8), seed_index=3, lexical=lex, replicate=r) for lex, r in places for s in "BD"]
+    (found,) = family_pairs(rows, T1, PRIMARY)
+    assert ("f0", 4, 8, 3) == (found.family_id, found.depth, found.filler, found.seed_index)
+    assert sorted(places) == [(pair.lexical, pair.replicate) for pair in found.pairs]
+    (stratum,) = sample_of([found]).strata
+    assert (4, 8, ("f0",), (0,), 1) == (stratum.depth, stratum.filler, stratum.families, stratum.units, stratum.planned)
 
 
 def test_models_wrong_format_counts_as_zero():
