@@ -167,9 +167,9 @@ def family_pairs(trials: Iterable[ResultRow], selection: Selection, contrast: Co
             depth=depth,
             filler=filler,
             seed_index=seed_index,
-            pairs=tuple(Pair(lexical, rep, *halves) for (lexical, rep), halves in sorted(found.items(), key=_order)),
+            pairs=tuple(Pair(lexical, rep, *halves) for (lexical, rep), halves in sorted(found.items())),
         )
-        for (depth, filler, seed_index, family_id), found in sorted(sides.items(), key=lambda item: item[0])
+        for (depth, filler, seed_index, family_id), found in sorted(sides.items())
     ]
 
 
@@ -228,7 +228,3 @@ def sample_of(
 def paired_sample(trials: Iterable[ResultRow], selection: Selection, contrast: Contrast) -> PairedSample:
     """The sample of a contrast within a selection, regimes averaged with equal weight."""
     return sample_of(family_pairs(trials, selection, contrast))
-
-
-def _order(item: tuple[tuple[Lexical, int], object]) -> tuple[Lexical, int]:
-    return item[0]
