@@ -64,8 +64,6 @@ def read_prefix(program: Program, cut: CutPoint) -> Prefix:
                 closed.append(still_open.pop())
             case Let(variable, value):
                 still_open[-1].bindings[variable] = value
-            case _:
-                pass
     return Prefix(tuple(still_open), tuple(closed), run)
 
 
