@@ -240,6 +240,14 @@ def test_before_the_closes_nothing_was_closed_too_few():
     assert "one_too_many" == found["answered"]
 
 
+def test_where_only_the_global_scope_is_open_nothing_lies_around_it():
+    """After the first event no reading but the other variables' is possible, and none fits."""
+    found = grade(
+        row(), terminal("8604"), GoldRow("c", value=1048), GradeContext(MINI, CutPoint(1, "q_zxcvbnma", "x_a"))
+    )
+    assert {"answered": "not_in_program", "matches": ["not_in_program"]} == found.diagnosis
+
+
 def test_an_answer_of_five_thousand_digits_is_diagnosed_without_a_number():
     """It is in no program."""
     found = grade(row(), terminal("9" * 5000), VALUE, CONTEXT).diagnosis
