@@ -10,7 +10,7 @@ from scipy import stats
 from stats_rows import differences, sample
 
 from bench.stats import bootstrap as module
-from bench.stats.bootstrap import Interval, bootstrap, percentile
+from bench.stats.bootstrap import Interval, Resamples, bootstrap, percentile
 from bench.stats.contrast import PRIMARY, Selection
 from bench.stats.paired import PairedSample, paired_sample
 
@@ -97,6 +97,28 @@ def test_all_zero_has_width_zero():
 def test_all_plus_one_has_width_zero_at_100():
     """Every resample of +1 is +1."""
     assert Interval(100.0, 100.0) == bootstrap(sample([2, 2], [2, 2, 2]), seed=1, resamples=100).interval()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "excludes"),
+    [
+        (1, 2, True),
+        (-2, -1, True),
+        (0.5, 0.75, True),
+        (-0.75, -0.5, True),
+        (0, 1, False),
+        (-1, 0, False),
+        (-1, 1, False),
+    ],
+)
+def test_an_interval_excludes_zero_only_if_both_ends_lie_beyond_it(low, high, excludes):
+    """An end at 0 does not."""
+    assert excludes == Interval(low, high).excludes_zero
+
+
+def test_the_standard_deviation_is_of_the_estimates_in_percentage_points():
+    """Totals 0, 2, 4 at a scale of 4: estimates 0, 1/2, 1, whose variance is 1/6."""
+    assert 100 / 6**0.5 == pytest.approx(Resamples(np.array([0, 2, 4]), 4).sd_pp)
 
 
 def test_one_family_in_a_stratum_adds_no_variance():
