@@ -125,6 +125,7 @@ def test_a_whole_cell_missing_is_seen():
     """An empty stratum stays in the sample, and the estimate is over the others."""
     sample = paired_sample([*differences([2, 0]), *family("x", [None], [None], cell=(4, 4))], T1, PRIMARY)
     assert sample.has_empty_stratum
+    assert not paired_sample(differences([2, 0], [1]), T1, PRIMARY).has_empty_stratum
     assert [2, 0] == [len(stratum.units) for stratum in sample.strata]
 
 
