@@ -13,8 +13,6 @@ import httpx
 if TYPE_CHECKING:
     from bench.llm.credentials import Credentials
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-
 
 class EndpointError(ValueError):
     """A base or proxy URL that is refused. The message holds no part of the URL that could be a secret."""

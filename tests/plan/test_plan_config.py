@@ -183,6 +183,24 @@ def test_the_base_url_comes_from_the_environment_or_the_preset():
     assert "https://api.openai.com/v1" == resolve_model(config, model=None, environment={}).base_url
 
 
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("ftp://files.example/v1", "scheme must be https or http"),
+        ("api.example/v1", "scheme must be https or http"),
+        ("https://me:word@api.example/v1", "user information"),
+        ("https://api.example/v1?key=word", "query"),
+        ("https:///v1", "no host"),
+    ],
+)
+def test_a_base_url_that_nothing_can_be_sent_to_is_refused_when_planning(url, words):
+    """Not only hundreds of planned prompts later; and the message repeats nothing of a URL that may hold a secret."""
+    with pytest.raises(ConfigError, match=words) as caught:
+        resolve_model(tiny_preset(), model=None, environment={"OPENAI_BASE_URL": url})
+    assert "word@" not in str(caught.value)
+    assert "key=" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["", "two words", "line\nbreak"])
 def test_a_model_name_that_is_none_is_refused(name):
     """Blank, or with blanks inside."""
