@@ -35,6 +35,13 @@ def refuse_each(config: pytest.Config) -> None:
         raise pytest.UsageError("--dist each would send every trial once per worker: use -n N alone")
 
 
+def refuse_negative_workers(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for ``-n`` below 0, which xdist takes for no workers at all."""
+    workers = config.getoption("numprocesses", None)
+    if isinstance(workers, int) and workers < 0:
+        raise pytest.UsageError(f"-n: expected 0 or a number of workers, got {workers}")
+
+
 def automatic_workers(config: pytest.Config) -> bool:
     """Whether the number of workers was left to xdist, which counts CPUs and not requests in flight."""
     arguments = [str(argument) for argument in config.invocation_params.args]

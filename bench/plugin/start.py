@@ -59,6 +59,7 @@ def start(config: pytest.Config, backend: Backend, arguments: Sequence[Argument]
     """
     guards.refuse_repeaters(config)
     guards.refuse_each(config)
+    guards.refuse_negative_workers(config)
     try:
         _start(config, backend, arguments)
     except REFUSALS as error:

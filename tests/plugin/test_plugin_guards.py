@@ -24,6 +24,7 @@ def test_refusals_before_anything_is_planned(box: Box) -> None:
     cases = {
         ("-p", "rerunfailures"): "pytest-rerunfailures can run an item twice",
         ("-n2", "--dist=each"): "--dist each would send every trial once per worker",
+        ("-n", "-3"): "-n: expected 0 or a number of workers, got -3",
         ("--mock", "--local"): "--mock and --local exclude each other",
         ("--mock=wrong",): "'wrong' is not a mode (oracle, flawed, planted)",
         ("--local=missing.gguf",): "there is no model file 'missing.gguf'",
