@@ -85,6 +85,12 @@ def test_usage_that_comes_to_light_a_day_later_is_booked_on_its_own_day():
     assert (0, 0, {TODAY: 800}) == (state.carried, state.charged, state.known_by_window)
 
 
+def test_usage_that_comes_to_light_on_the_same_day_counts_against_it():
+    """Left unresolved and settled before midnight: 800 known, in the budget as in the day's sum."""
+    state = folded(*sent("a", tokens=900), Unresolved("a", "ambiguous"), Settle("a", 800, "usage"))
+    assert (800, 800, {TODAY: 800}) == (state.known, state.charged, state.known_by_window)
+
+
 def test_what_is_unknown_of_two_days_is_carried_into_the_third():
     """200 of the first day and 300 of the second."""
     state = folded(

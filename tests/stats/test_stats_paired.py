@@ -129,6 +129,11 @@ def test_a_whole_cell_missing_is_seen():
     assert [2, 0] == [len(stratum.units) for stratum in sample.strata]
 
 
+def test_discordant_families_are_those_with_a_difference_of_either_sign():
+    """Three of five."""
+    assert 3 == paired_sample(differences([2, -1, 0], [-2, 0]), T1, PRIMARY).discordant
+
+
 def test_no_family_at_all_has_no_estimate():
     """Nothing planned or nothing available: None, not 0."""
     assert estimate([]) is None
