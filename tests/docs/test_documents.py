@@ -178,13 +178,15 @@ def locality_options() -> dict[str, set[str]]:
     }
 
 
-def loop_runner_options() -> set[str]:
-    return set(re.findall(r'"(--[a-z-]+)"', (ROOT / "harness" / "scripts" / "loop-runner.py").read_text("utf-8")))
+def script_options() -> set[str]:
+    """The options of the loop runner and the benchmarks."""
+    scripts = [ROOT / "harness" / "scripts" / "loop-runner.py", *sorted((ROOT / "benchmarks").glob("*.py"))]
+    return {option for script in scripts for option in re.findall(r'"(--[a-z-]+)"', script.read_text("utf-8"))}
 
 
 def test_options_named_in_the_documents_exist():
-    """Every option in a document is one of the command line, the pytest plugin, pytest itself or the loop runner."""
-    known = plugin_options() | loop_runner_options() | PYTEST_OPTIONS | OTHER_OPTIONS
+    """Every option in a document is one of the command line, the pytest plugin, pytest itself or a script."""
+    known = plugin_options() | script_options() | PYTEST_OPTIONS | OTHER_OPTIONS
     known |= {option for options in locality_options().values() for option in options}
     assert {} == {
         path.name: unknown
