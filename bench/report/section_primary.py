@@ -65,7 +65,7 @@ def primary_blocks(data: RunData) -> list[Block]:
         say(DEFINITION),
         *_regimes_first(data),
         *_verdict(result),
-        _intervals(result),
+        _intervals(result, data.analysis.settings.resamples),
         *_qualifications(result),
         Figure("contrasts-scope_lookup-after_close", f"{WITH_INTERVALS}; the primary one on top."),
         Heading(3, "Checks on the primary comparison"),
@@ -160,10 +160,14 @@ def _verdict(result: ContrastResult) -> list[Block]:
     return [Paragraph(headline(result)), *reasons, say(VERDICTS), say(equal_weight)]
 
 
-def _intervals(result: ContrastResult) -> Table:
+def _intervals(result: ContrastResult, resamples: int) -> Table:
     columns = (Column("method", numeric=False), Column("low, pp"), Column("high, pp"), Column("role", numeric=False))
     named = (
-        ("stratified paired cluster bootstrap, percentiles, 10,000 seeded resamples", result.ci95, "primary interval"),
+        (
+            f"stratified paired cluster bootstrap, percentiles, {resamples:,} seeded resamples",
+            result.ci95,
+            "primary interval",
+        ),
         ("the same bootstrap distribution computed exactly, no resampling", result.exact95, "check"),
         ("stratified t interval, 95 %", result.t95, "check"),
         ("stratified t interval, 90 %", result.t90, "equivalence test"),

@@ -245,3 +245,11 @@ def test_looking_at_a_pilot_is_noted_once(reading_run: Plan) -> None:
     write_report(reading_run.run_dir)
     events = [json.loads(line) for line in (reading_run.run_dir / "events.jsonl").read_bytes().splitlines()]
     assert [("pilot_report_viewed", 80)] == [(event["kind"], event["terminal"]) for event in events]
+
+
+def test_the_number_of_resamples_is_the_plans(tmp_path: Path) -> None:
+    """The table of intervals says what was computed, not what is usual."""
+    plan = plan_run(tmp_path / "run", phase="p0", **READING | {"bootstrap": {"resamples": 1500}})
+    text = answered(plan, right_if(lambda row: row.syntax == "named_end"))
+    assert "percentiles, 1,500 seeded resamples" in text
+    assert "10,000" not in text
