@@ -34,14 +34,20 @@ def attach_defaults(arguments: list[str]) -> list[str]:
 
 def positive(text: str) -> int:
     """A whole number of at least 1."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 15 and int(text) > 0):
+    if not _is_positive(text):
         raise typer.BadParameter(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
+def _is_positive(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 15 and int(text) > 0
+
+
 def not_negative(text: str) -> int:
     """A whole number of at least 0."""
-    return 0 if text == "0" else positive(text)
+    if text != "0" and not _is_positive(text):
+        raise typer.BadParameter(f"{text!r} is not a whole number of at least 0")
+    return int(text)
 
 
 def mock_mode(text: str) -> str:

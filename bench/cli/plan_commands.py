@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -185,4 +186,4 @@ def _show(summary: PlanSummary, model: str) -> None:
         f"{summary.cases} cases, {summary.families} families"
     )
     typer.echo(f"protocol hash {summary.protocol_hash}")
-    typer.echo(f"next: locality audit --run {summary.run_dir}")
+    typer.echo(f"next: locality audit --run {shlex.quote(str(summary.run_dir))}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bench.plugin import outcomes, privacy
 from bench.run.records import EVALUABLE_ENDINGS
-from bench.run.records_io import read_terminal, trial_dir
+from bench.run.records_io import RunFileError, read_terminal, trial_dir
 from bench.score.blinding import is_blinded
 
 if TYPE_CHECKING:
@@ -50,9 +50,16 @@ class Grading:
 
 
 def count_missing(run_dir: Path, rows: Iterable[ScheduleRow]) -> int:
-    """How many of these trials are not both terminal and model-evaluable."""
-    terminals = (read_terminal(trial_dir(run_dir, row.trial_id)) for row in rows)
-    return sum(terminal is None or terminal.ending not in EVALUABLE_ENDINGS for terminal in terminals)
+    """How many of these trials are not both terminal and model-evaluable; an unreadable record is neither."""
+    return sum(not _is_evaluable(trial_dir(run_dir, row.trial_id)) for row in rows)
+
+
+def _is_evaluable(folder: Path) -> bool:
+    try:
+        terminal = read_terminal(folder)
+    except RunFileError:
+        return False
+    return terminal is not None and terminal.ending in EVALUABLE_ENDINGS
 
 
 def write_results(run_dir: Path) -> Written:
@@ -65,5 +72,7 @@ def write_results(run_dir: Path) -> Written:
             score_run(run_dir)
         paths = write_report(run_dir)
         return Written(summary_table(run_dir), paths.report_md)
+    except RunFileError as error:
+        return Written("", None, [str(error)])
     except Exception as error:  # noqa: BLE001 - the answers are paid for and on disk; a broken report must not hide that
         return Written("", None, privacy.render(error).splitlines())

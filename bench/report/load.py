@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from bench.plan.errors import PlanError
 from bench.plan.plan_files import Plan
 from bench.plan.run_files import AUDIT_FILE
 from bench.report.conditions import read_conditions
@@ -49,5 +50,13 @@ def load_run(run_dir: Path) -> RunData:
 
 
 def _audit(path: Path) -> dict[str, Any]:
-    """The audit document; empty if the plan was never audited."""
-    return json.loads(path.read_bytes()) if path.is_file() else {}
+    """The audit document; empty if the plan was never audited. Raises ``PlanError`` for a file that is none."""
+    if not path.is_file():
+        return {}
+    try:
+        document = json.loads(path.read_bytes())
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise PlanError(f"{path}: expected an audit, got a file that is none; run `locality audit --run {path.parent}`")
+    return document

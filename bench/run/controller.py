@@ -26,7 +26,16 @@ from bench.run.prepare import PromptChangedError, requests_of
 from bench.run.records import EVALUABLE_ENDINGS
 from bench.run.records_io import RunFileError, read_run_terminal
 from bench.run.recover import Recovery, RecoveryReport
-from bench.run.start import begin, boot_id, check_backend, check_frozen, check_plan, endpoint_of, open_plan
+from bench.run.start import (
+    begin,
+    boot_id,
+    check_backend,
+    check_frozen,
+    check_ledger,
+    check_plan,
+    endpoint_of,
+    open_plan,
+)
 from bench.run.states import TrialState, state_of, trial_states
 from bench.run.store import RunStore
 from bench.run.trial_types import TrialResult
@@ -194,7 +203,8 @@ class ControllerSession:
             if aside is not None:
                 self._note_torn(aside)
             read_lines(run_dir / name)
-        check_backend(self._ledger.refresh(), self._opened.backend)
+        check_ledger(self._ledger.refresh(), self._ledger.path)
+        check_backend(self._ledger.state, self._opened.backend)
         self._recovery.run(self.recovered)
         begin(self._ledger, self._opened, invocation=self._invocation, events=self._events)
         self._events.append("session_opened", invocation=self._opened.invocation, backend=self._opened.backend)

@@ -107,10 +107,14 @@ class Recovery:
         """The end of a trial whose attempt is settled and whose answer is there: it was paid for once."""
         folder = trial_dir(self.store.run_dir, trial_id)
         body, meta = read_body(folder, seen.attempts), read_meta(folder, seen.attempts)
-        if body is None or meta is None:
+        if body is None:
             return
-        request = self.request_of(trial_id)
-        answer = decode_generation(body, http_status=meta.http_status, headers=meta.headers, request=request)
+        answer = decode_generation(
+            body,
+            http_status=meta.http_status if meta else None,
+            headers=meta.headers if meta else {},
+            request=self.request_of(trial_id),
+        )
         if isinstance(answer, LlmResponse):
             ending, reason = ending_of(answer)
             self.store.save_terminal(

@@ -16,6 +16,7 @@ from bench.plan.plan_files import Plan
 from bench.run.invocation import LIVE, LOCAL, MOCK, Refusal
 from bench.run.ledger import Decision
 from bench.run.ledger_records import CapChanged, WindowOpened
+from bench.run.records_io import TERMINAL, TRIALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,6 +104,15 @@ def check_backend(state: LedgerState, backend: str) -> None:
     if state.bound_backend not in (None, backend):
         raise Refusal(
             f"this run was sent to backend {state.bound_backend}, not {backend}; make a new plan for {backend}"
+        )
+
+
+def check_ledger(state: LedgerState, ledger: Path) -> None:
+    """A ledger that has seen nothing sent, beside trials that have ended, is not the one they were paid from."""
+    ended = state.bound_backend is None and next((ledger.parent / TRIALS).glob(f"*/{TERMINAL}"), None)
+    if ended:
+        raise Refusal(
+            f"{ledger}: says that nothing was sent, but trials have ended; restore it, for caps and backend stand in it"
         )
 
 

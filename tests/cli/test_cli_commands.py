@@ -131,7 +131,7 @@ def test_bad_input_is_one_line_and_exit_4(capsys, tmp_path, monkeypatch, argumen
             "needs --max-http-attempts, --local-token-cap; nothing was sent",
         ),
         (["--mock", "--max-rpm", "0"], "'0' is not a whole number of at least 1"),
-        (["--mock", "-n", "two"], "'two' is not a whole number of at least 1"),
+        (["--mock", "-n", "two"], "'two' is not a whole number of at least 0"),
         (["--mock", "--protocol-hash", "ACTUAL_HASH_FROM_FREEZE"], "is not a SHA-256: 64 hex digits"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

@@ -101,9 +101,26 @@ def test_damaged_and_read_only_runs_are_refused_in_a_line(box: Box) -> None:
     """A broken ledger and a file in the place of the runs folder: the line names the file, no traceback."""
     assert 0 == box.pytest(*SMOKE_P0, "--mock").code
     ledger = box.run / "usage-ledger.jsonl"
-    ledger.write_bytes(b"nonsense\n" + ledger.read_bytes())
+    whole = ledger.read_bytes()
+    ledger.write_bytes(b"nonsense\n" + whole)
     assert "usage-ledger.jsonl" in refused(box, "evals", f"--run={box.run}")
     assert "usage-ledger.jsonl" in refused(box, *SMOKE_P0, "--mock")
+    ledger.unlink()
+    other_backend = refused(box, "evals", f"--run={box.run}", "--mock=flawed")
+    assert "says that nothing was sent, but trials have ended; restore it" in other_backend
+    ledger.write_bytes(whole)
     (box.root / "runs").rename(box.root / "moved")
     (box.root / "runs").write_text("")
     assert "runs: File exists" in refused(box, *SMOKE_P0, "--mock")
+
+
+def test_an_unreadable_terminal_record_is_said_in_a_line(box: Box) -> None:
+    """The session after it sends nothing, writes no report, names the file and ends with 1; no traceback."""
+    assert 0 == box.pytest(*SMOKE_P0, "--mock").code
+    record = next(box.run.glob("trials/*/terminal.json"))
+    record.write_bytes(record.read_bytes()[:50])
+    session = box.pytest(*SMOKE_P0, "--mock")
+    assert 1 == session.code
+    assert "restore the file from a copy, or move it away" in session.text
+    assert "Traceback" not in session.text
+    assert "records_io.py" not in session.text

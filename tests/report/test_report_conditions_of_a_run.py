@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from markdown_it import MarkdownIt
 
+from bench.plan.errors import PlanError
 from bench.report import summary_table, write_report
 from bench.report.compose import compose
 from bench.report.load import load_run
@@ -253,3 +254,13 @@ def test_the_number_of_resamples_is_the_plans(tmp_path: Path) -> None:
     text = answered(plan, right_if(lambda row: row.syntax == "named_end"))
     assert "percentiles, 1,500 seeded resamples" in text
     assert "10,000" not in text
+
+
+@pytest.mark.parametrize("text", ["{", "[]", ""])
+def test_an_audit_that_is_none_is_refused_by_name(reading_run: Plan, text: str) -> None:
+    """One line with the remedy instead of an error from somewhere inside a section."""
+    (reading_run.run_dir / "audit.json").write_text(text)
+    with pytest.raises(
+        PlanError, match=r"audit\.json: expected an audit, got a file that is none; run `locality audit"
+    ):
+        load_run(reading_run.run_dir)

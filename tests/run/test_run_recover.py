@@ -195,12 +195,14 @@ def test_recovering_twice_changes_nothing(run_dir):
     assert bench.ledger.refresh().known == 105
 
 
-def test_a_lost_terminal_record_comes_back_from_the_stored_answer(run_dir):
-    """Paid for, settled, and on the disk: nobody sends it again because one file was deleted."""
+@pytest.mark.parametrize("lost", [["terminal.json"], ["terminal.json", "attempt-001-meta.json"]])
+def test_a_lost_terminal_record_comes_back_from_the_stored_answer(run_dir, lost):
+    """Paid for, settled, and on the disk: nobody sends it again because a file beside it was deleted."""
     bench = bench_on(run_dir, client := FakeClient(answer("4242")))
     trial = run_trial(bench.trial(), client, bench.session, bench.store).trial_id
     before = read_run_terminal(run_dir, trial)
-    (trial_dir(run_dir, trial) / "terminal.json").unlink()
+    for name in lost:
+        (trial_dir(run_dir, trial) / name).unlink()
     following, report = recovered(run_dir)
     assert (report, following.ledger.refresh().known) == (RecoveryReport(rebuilt=1), 105)
     after = read_run_terminal(run_dir, trial)
