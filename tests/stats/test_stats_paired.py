@@ -130,8 +130,8 @@ def test_a_whole_cell_missing_is_seen():
 
 
 def test_discordant_families_are_those_with_a_difference_of_either_sign():
-    """Three of five."""
-    assert 3 == paired_sample(differences([2, -1, 0], [-2, 0]), T1, PRIMARY).discordant
+    """Five of six."""
+    assert 5 == paired_sample(differences([2, 2, -1, -1, 0], [-2]), T1, PRIMARY).discordant
 
 
 def test_no_family_at_all_has_no_estimate():
