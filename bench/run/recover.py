@@ -109,12 +109,7 @@ class Recovery:
         body, meta = read_body(folder, seen.attempts), read_meta(folder, seen.attempts)
         if body is None:
             return
-        answer = decode_generation(
-            body,
-            http_status=meta.http_status if meta else None,
-            headers=meta.headers if meta else {},
-            request=self.request_of(trial_id),
-        )
+        answer = self._decoded(trial_id, body, meta)
         if isinstance(answer, LlmResponse):
             ending, reason = ending_of(answer)
             self.store.save_terminal(
@@ -131,17 +126,21 @@ class Recovery:
             return None
         if body is None:
             return None if meta is None else _error_of(meta)
-        result = decode_generation(
-            body,
-            http_status=meta.http_status if meta else None,
-            headers=meta.headers if meta else {},
-            request=self.request_of(reserve.trial),
-        )
+        result = self._decoded(reserve.trial, body, meta)
         if meta is None:
             if not isinstance(result, LlmResponse):
                 return None
             self.store.save_meta(meta_of_stored_body(reserve, body))
         return result
+
+    def _decoded(self, trial_id: str, body: bytes, meta: AttemptMeta | None) -> LlmResult:
+        """What a stored body says; status and headers are those of its meta file, where there is one."""
+        return decode_generation(
+            body,
+            http_status=meta.http_status if meta else None,
+            headers=meta.headers if meta else {},
+            request=self.request_of(trial_id),
+        )
 
     def _book(self, reservation: Reservation, *closing: Settle | Unresolved) -> None:
         """An attempt that is unresolved already is not left unresolved a second time."""
