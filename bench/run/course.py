@@ -47,8 +47,16 @@ class Course:
     """The course of one trial in one invocation."""
 
     def __init__(
-        self, trial: Trial, client: SendingClient, ledger: SessionLedger, store: RunStore, seen: TrialLedger
+        self,
+        trial: Trial,
+        client: SendingClient,
+        ledger: SessionLedger,
+        store: RunStore,
+        seen: TrialLedger,
+        *,
+        ended_before: bool = False,
     ) -> None:
+        """``ended_before``: the trial has a terminal record, which is set aside once something is sent."""
         self._trial, self._client, self._ledger, self._store = trial, client, ledger, store
         self._times = _Times(ledger.clock.monotonic())
         self._seen = seen
@@ -60,7 +68,7 @@ class Course:
         self._redacted = False
         self._block: int | None = None
         self._waiting_for_retry = False
-        self._ended_before = store.terminal(trial.trial_id) is not None
+        self._ended_before = ended_before
 
     def run(self) -> TrialResult:
         """Go on until the trial has ended or nothing more may be sent."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bench.run.ledger_fold import TrialLedger
+    from bench.run.ledger_records import InvocationOpened
+    from bench.run.records import TerminalRecord
     from bench.run.session_ledger import SessionLedger
     from bench.run.store import RunStore
 
@@ -34,15 +36,16 @@ def run_trial(trial: Trial, client: SendingClient, ledger: SessionLedger, run_st
     """
     with _disk_errors_end_the_session(ledger):
         seen = ledger.trial(trial.trial_id)
-        settled = _already_settled(trial, seen, ledger, run_store)
-        return settled or Course(trial, client, ledger, run_store, seen).run()
+        terminal = run_store.terminal(trial.trial_id)
+        settled = _already_settled(trial, seen, terminal, ledger.opened)
+        return settled or Course(trial, client, ledger, run_store, seen, ended_before=terminal is not None).run()
 
 
-def _already_settled(trial: Trial, seen: TrialLedger, ledger: SessionLedger, run_store: RunStore) -> TrialResult | None:
+def _already_settled(
+    trial: Trial, seen: TrialLedger, terminal: TerminalRecord | None, opened: InvocationOpened
+) -> TrialResult | None:
     """The result of a trial that needs, or allows, no sending. A flag re-sends a trial once per invocation."""
-    opened = ledger.opened
     sent_now = seen.last_invocation == opened.invocation
-    terminal = run_store.terminal(trial.trial_id)
     if terminal is not None and terminal.series >= seen.series:
         again = opened.retry_failed and not sent_now and terminal.ending not in EVALUABLE_ENDINGS
         return None if again else TrialResult(trial.trial_id, "terminal", terminal.ending)

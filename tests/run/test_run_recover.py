@@ -5,6 +5,8 @@ import json
 import pytest
 
 from bench.run.clock import SystemClock
+from bench.run.course import Course
+from bench.run.ledger_fold import TrialLedger
 from bench.run.prepare import requests_of
 from bench.run.records_io import read_meta, read_run_terminal, trial_dir
 from bench.run.recover import Recovery, RecoveryReport
@@ -220,6 +222,16 @@ def test_a_trial_whose_try_failed_is_not_ended_by_its_error_page(run_dir):
     following, report = recovered(run_dir)
     assert report == RecoveryReport()
     assert run_trial(following.trial(), following.client, following.session, following.store).ending == "answered"
+
+
+def test_counting_a_trial_that_has_ended_leaves_its_end_alone(run_dir):
+    """A run that was sent without counts may be counted afterwards: nothing is opened again by that."""
+    bench = bench_on(run_dir, client := FakeClient(answer("4242")))
+    trial = run_trial(bench.trial(), client, bench.session, bench.store).trial_id
+    seen = bench.session.trial(trial)
+    numbers = TrialLedger(series=seen.series, attempts=seen.attempts, counts=seen.counts)
+    Course(bench.trial(), client, bench.session, bench.store, numbers).count_only()
+    assert read_run_terminal(run_dir, trial).text == "4242"
 
 
 def test_the_stored_body_is_the_one_that_came(run_dir):
