@@ -7,6 +7,7 @@ httpx) lets its users replace; no watchdog thread is needed. What is sent, and w
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
@@ -62,22 +63,39 @@ class Deadline(threading.local):
         return self._connect_ends_at - self._limits.monotonic()
 
 
+_PIECE = 1 << 16  # bytes between two looks at the deadline: a server may read as slowly as it may answer
+
+
 class _DeadlineStream(httpcore.NetworkStream):
-    """A socket whose calls never outlive the deadline."""
+    """A socket whose calls never outlive the deadline.
+
+    httpcore writes head and body of a request apart. They leave together here, when the answer is waited for: one packet
+    and one wake-up of the server instead of two.
+    """
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._stream = stream
         self._deadline = deadline
+        self._unsent: list[bytes] = []
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._unsent:
+            self._send(timeout)
         if (left := self._deadline.left_s()) <= 0:
             raise httpcore.ReadTimeout("total deadline passed")
         return self._stream.read(max_bytes, _sooner(left, timeout))
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if (left := self._deadline.left_s()) <= 0:
-            raise httpcore.WriteTimeout("total deadline passed")
-        self._stream.write(buffer, _sooner(left, timeout))
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - sent by `read`, in its time
+        self._unsent.append(buffer)
+
+    def _send(self, timeout: float | None) -> None:
+        """What is unsent; a server that stopped listening may still have answered, as httpcore sees it too."""
+        data, self._unsent = b"".join(self._unsent), []
+        with contextlib.suppress(httpcore.WriteError):
+            for start in range(0, len(data), _PIECE):
+                if (left := self._deadline.left_s()) <= 0:
+                    raise httpcore.WriteTimeout("total deadline passed")
+                self._stream.write(data[start : start + _PIECE], _sooner(left, timeout))
 
     def close(self) -> None:
         self._stream.close()

@@ -1,6 +1,11 @@
 """Time and broken connections on real sockets: the total deadline, and whether the request may have been billed."""
 
+import contextlib
 import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
@@ -58,14 +63,14 @@ class Clock:
 
 
 def test_each_request_has_its_own_deadline():
-    """Ten requests of a few ticks each fit under a deadline of 60 ticks: none inherits what the last one left."""
+    """Twenty requests of a few ticks each fit under a deadline of 60 ticks: none inherits what the last one left."""
     limits = TransportLimits(deadline_s=60, monotonic=Clock(1))
     with (
         LoopbackServer() as server,
         Transport(server.base_url, credentials=Credentials(), limits=limits) as transport,
     ):
-        statuses = [transport.post(PATH, b"{}").http_status for _ in range(10)]
-    assert statuses == [200] * 10
+        statuses = [transport.post(PATH, b"{}").http_status for _ in range(20)]
+    assert statuses == [200] * 20
     assert limits.monotonic() > 60
 
 
@@ -166,3 +171,75 @@ def test_after_a_break_the_next_request_gets_a_fresh_connection():
     ):
         transport.post(PATH, b"{}")
         assert transport.post(PATH, b"{}").http_status == 200
+
+
+# how the request leaves: servers that look at packets, not at requests
+
+
+@contextlib.contextmanager
+def peer(talk: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server whose one connection is handled by ``talk``; gives the base URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            listener.close()
+            with connection:
+                talk(connection)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield base_url
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_head_and_body_leave_together():
+    """One packet, so that the server wakes up once for each request."""
+    packets = []
+
+    def talk(connection: socket.socket) -> None:
+        packets.append(connection.recv(1 << 16))
+        connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
+
+    with peer(talk) as base_url:
+        assert post(base_url).body == b"{}"
+    assert packets[0].startswith(b"POST /v1/responses HTTP/1.1\r\n")
+    assert packets[0].endswith(b'\r\n\r\n{"input":"x"}')
+
+
+def test_the_total_deadline_ends_a_request_that_is_read_slowly():
+    """A server that takes the body in sips outlives every single write, not the whole; it may have understood enough."""
+    over = threading.Event()
+
+    def sip(connection: socket.socket) -> None:
+        with contextlib.suppress(ConnectionError):
+            while not over.wait(0.02) and connection.recv(1 << 18):
+                pass
+
+    with peer(sip) as base_url, Transport(base_url, credentials=Credentials(), limits=SHORT) as transport:
+        started = time.monotonic()
+        answer = transport.post(PATH, b" " * (1 << 26))
+        seconds = time.monotonic() - started
+        over.set()
+    assert answer == TransportError("no whole answer within the total deadline of 0.25 s", ambiguous_outcome=True)
+    assert seconds < 2
+
+
+def test_an_answer_given_before_the_body_was_read_is_an_answer():
+    """A gateway may refuse by the head alone and hang up; its connection is not used again."""
+    refusal = b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\n{}"
+
+    def refuse(connection: socket.socket) -> None:
+        connection.recv(1 << 10)
+        connection.sendall(refusal)
+        connection.shutdown(socket.SHUT_WR)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with peer(refuse) as base_url, Transport(base_url, credentials=Credentials(), limits=AMPLE) as transport:
+        answer = transport.post(PATH, b" " * (1 << 24))
+        assert answer.http_status == 413
+        again = transport.post(PATH, b"{}")
+    assert isinstance(again, TransportError)
+    assert not again.ambiguous_outcome, "sent on a connection that was cut off"
