@@ -69,8 +69,8 @@ _PIECE = 1 << 16  # bytes between two looks at the deadline: a server may read a
 class _DeadlineStream(httpcore.NetworkStream):
     """A socket whose calls never outlive the deadline.
 
-    httpcore writes head and body of a request apart. They leave together here, when the answer is waited for: one packet
-    and one wake-up of the server instead of two.
+    httpcore writes head and body of a request apart. They leave together here, when the answer is waited for: one
+    packet and one wake-up of the server instead of two.
     """
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:

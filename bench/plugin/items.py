@@ -25,10 +25,19 @@ class TrialItem(pytest.Function):
     """The item of the trial at ``position`` of the schedule."""
 
     def __init__(
-        self, name: str, parent: pytest.Module, *, position: int, marks: list[pytest.Mark], **kwargs: Any
+        self,
+        name: str,
+        parent: pytest.Module,
+        *,
+        position: int,
+        marks: list[pytest.Mark],
+        place: tuple[str, int | None] | None = None,
+        **kwargs: Any,
     ) -> None:
+        """``place``: file and line of the evaluation function, if they are known already."""
         super().__init__(name, parent, **kwargs)
         self.position = position
+        self._place = place
         self.own_markers = marks
         self.extra_keyword_matches = SHARED_NO_KEYWORDS
         # as pytest leaves an item after its run: it makes a request just before the item runs and drops it again
@@ -43,6 +52,11 @@ class TrialItem(pytest.Function):
     @keywords.setter
     def keywords(self, value: MutableMapping[str, Any]) -> None:
         """Ignore the mapping pytest prepares for every item: thousands of them would be kept for nothing."""
+
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        """File, line and name; pytest would look the function up in its source anew for every item."""
+        return super().location if self._place is None else (*self._place, self.name)
 
     def add_marker(self, marker: str | pytest.MarkDecorator, append: bool = True) -> None:  # noqa: FBT001, FBT002 - pytest's signature
         """Add a mark to this item alone; the list it shares with its cell stays as it is."""
@@ -72,7 +86,8 @@ class ItemFactory:
         for row in self._rows[name]:
             marks = self._marks_of(row, own)
             item = TrialItem.from_parent(module, name=item_name(row), position=row.position, marks=marks, **shared)
-            shared["fixtureinfo"] = item._fixtureinfo  # noqa: SLF001 - the same for every trial; pytest would read the signature anew
+            if "place" not in shared:  # the same for every trial; pytest would read signature and source anew
+                shared |= {"fixtureinfo": item._fixtureinfo, "place": item.location[:2]}  # noqa: SLF001
             items.append(item)
         return items
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from bench.plugin import naming, outcomes, privacy
 from bench.plugin.items import ItemFactory, TrialItem, in_schedule_order
@@ -35,6 +36,7 @@ class TrialRunner:
         self._folder = root / naming.FOLDER
         self._factory: ItemFactory | None = factory
         self._session = session
+        self._running: TrialItem | None = None
         self._closed = False
 
     @property
@@ -74,6 +76,17 @@ class TrialRunner:
         if self._session is not None:
             self._session.select(item.position for item in session.items if isinstance(item, TrialItem))
 
+    @property
+    def running(self) -> TrialItem:
+        """The item that is running in this process.
+
+        Raises:
+            pytest.UsageError: it is no trial.
+        """
+        if self._running is None:
+            raise pytest.UsageError("the fixtures of a trial belong to the evaluation functions in evals/")
+        return self._running
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skip a trial of a dry run before any fixture exists."""
@@ -81,6 +94,29 @@ class TrialRunner:
             word = str(Outcome.NOT_DISPATCHED)
             item.user_properties += [(outcomes.TRIAL, item.name), (outcomes.OUTCOME, word)]
             pytest.skip("dry run")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run a trial as pytest runs an item, and say only what somebody reads.
+
+        That a set-up passed is not reported, and that an item begins only where it runs: a message to the controller
+        wakes a process that shares the cores with the senders.
+        """
+        if not isinstance(item, TrialItem):
+            return None
+        where = {"nodeid": item.nodeid, "location": item.location}
+        if not hasattr(item.config, "workerinput"):
+            item.ihook.pytest_runtest_logstart(**where)
+        self._running = item
+        try:
+            reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        finally:
+            self._running = None
+        for report in reports:
+            if report.when != "setup" or not report.passed:
+                item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(**where)
+        return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -99,9 +135,10 @@ class TrialRunner:
             report.keywords = {}  # the marks travel once, with the call; a controller keeps every report to the end
         return report
 
-    def record(self, item: pytest.Item, result: TrialResult) -> None:
-        """Put the result into the item's report; skip the item if the model's behaviour was not observed."""
-        item.user_properties += [
+    def record(self, result: TrialResult) -> None:
+        """Put the result into the running item's report; skip it if the model's behaviour was not observed."""
+        properties = self.running.user_properties
+        properties += [
             (outcomes.TRIAL, result.trial_id),
             (outcomes.STATE, result.state),
             (outcomes.ENDING, result.ending or ""),
@@ -109,7 +146,7 @@ class TrialRunner:
         ]
         word = outcomes.missing_word(result.state, result.ending)
         if word is not None:
-            item.user_properties.append((outcomes.OUTCOME, word))
+            properties.append((outcomes.OUTCOME, word))
             pytest.skip(f"{word}: {result.reason}" if result.reason else word)
 
     def pytest_sessionfinish(self) -> None:
