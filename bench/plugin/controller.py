@@ -5,6 +5,7 @@ Under xdist it never collects. It alone holds the run lock, opens gold (to grade
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from bench.plugin.scheduler import BlockScheduling
 from bench.score.blinding import is_blinded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from xdist.remote import Producer  # type: ignore[import-untyped]  # xdist ships no types
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist ships no types
@@ -63,6 +64,7 @@ class Controller:
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Note which pending trials the workers selected; all of them collect the same."""
         self._note_collected(ids)
+        gc.freeze()  # as in the runner: plan and libraries stay to the end
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: WorkerController) -> None:
@@ -90,10 +92,21 @@ class Controller:
             word = outcomes.missing_word(result.state, result.ending) or outcomes.RECORDED
             report.user_properties += [(outcomes.TRIAL, result.trial_id), (outcomes.OUTCOME, word)]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Grade an answer as its report arrives, before anyone prints or stores the report."""
-        carried = outcomes.carried(report)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
+        """Grade an answer as its report arrives, before anyone prints or stores the report.
+
+        A worker's trial sends one report of its set-up or its call and one of its tear-down: it began and has ended.
+        """
+        node: WorkerController | None = getattr(report, "node", None) if report.nodeid in self._rows else None
+        self._grade(report, outcomes.carried(report))
+        if node is not None and report.when != "teardown":
+            node.config.hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
+        yield
+        if node is not None and report.when == "teardown":
+            node.config.hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
+
+    def _grade(self, report: pytest.TestReport, carried: Mapping[str, str]) -> None:
         if outcomes.STATE not in carried or outcomes.OUTCOME in carried or self._grading is None:
             return
         if report.when == "call":
@@ -119,7 +132,9 @@ class Controller:
         if self._session is None:
             session.exitstatus = _without_empty(session.exitstatus)
             return
+        gc.freeze()  # so does a report of every trial: scoring need not search them
         self._written = write_results(self._evaluation.run_dir)
+        gc.freeze()  # pytest's last act is to search everything for garbage, five times over
         session.exitstatus = exit_code(
             Happened(
                 pytest_status=int(session.exitstatus),

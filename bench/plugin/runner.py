@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bench.run.trial import TrialResult
 
 RUNNER = pytest.StashKey["TrialRunner"]()
+_LOGGING = ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytest_runtest_logfinish")
 RecordOutcome = Callable[["TrialResult"], None]
 
 
@@ -37,6 +38,7 @@ class TrialRunner:
         self._factory: ItemFactory | None = factory
         self._session = session
         self._running: TrialItem | None = None
+        self._hooks_here: dict[str, Callable[..., object]] = {}
         self._closed = False
 
     @property
@@ -54,6 +56,13 @@ class TrialRunner:
         if name not in naming.FUNCTIONS or not callable(obj) or self._factory is None:
             return None
         return self._factory.make(collector, name, obj)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Find the hooks of all plugins but the one by which a worker talks to its controller."""
+        manager = session.config.pluginmanager
+        to_controller = [plugin for plugin in manager.get_plugins() if type(plugin).__name__ == "WorkerInteractor"]
+        self._hooks_here = {name: manager.subset_hook_caller(name, to_controller) for name in _LOGGING}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
@@ -97,25 +106,25 @@ class TrialRunner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Run a trial as pytest runs an item, and say only what somebody reads.
+        """Run a trial as pytest runs an item; a worker keeps to itself what its controller can tell without it.
 
-        That a set-up passed is not reported, and that an item begins only where it runs: a message to the controller
-        wakes a process that shares the cores with the senders.
+        Each message wakes the controller, which shares the cores with the senders. So three of pytest's six stay here:
+        that an item begins, that its set-up passed, that it ends.
         """
         if not isinstance(item, TrialItem):
             return None
-        where = {"nodeid": item.nodeid, "location": item.location}
-        if not hasattr(item.config, "workerinput"):
-            item.ihook.pytest_runtest_logstart(**where)
+        hooks, where = self._hooks_here, {"nodeid": item.nodeid, "location": item.location}
+        hooks["pytest_runtest_logstart"](**where)
         self._running = item
         try:
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
         finally:
             self._running = None
         for report in reports:
-            if report.when != "setup" or not report.passed:
-                item.ihook.pytest_runtest_logreport(report=report)
-        item.ihook.pytest_runtest_logfinish(**where)
+            stays = report.when == "setup" and report.passed
+            log = hooks["pytest_runtest_logreport"] if stays else item.ihook.pytest_runtest_logreport
+            log(report=report)
+        hooks["pytest_runtest_logfinish"](**where)
         return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -101,3 +101,32 @@ def test_order_survives_a_shuffling_plugin(box: Box) -> None:
     rows = [json.loads(line) for line in (box.run / "schedule.jsonl").read_text().splitlines()]
     assert [row["syntax"] for row in rows] == [name.split("-")[-2] for name in names]
     assert [f"s{row['seed_index']:02d}" for row in rows] == [name.split("-")[2] for name in names]
+
+
+@BOTH
+def test_listeners_see_a_trial_begin_report_and_end(box: Box, workers: str) -> None:
+    """In pytest's order in every process; only that a set-up passed does not reach the controller."""
+    listen = box.plugin(
+        "listening",
+        "heard = {}\n\n"
+        "def pytest_runtest_logstart(nodeid, location):\n    heard.setdefault(nodeid, []).append(('start', location))\n\n"
+        "def pytest_runtest_logreport(report):\n    heard[report.nodeid].append((report.when, report.location))\n\n"
+        "def pytest_runtest_logfinish(nodeid, location):\n    heard[nodeid].append(('finish', location))\n\n"
+        "def pytest_sessionfinish(session):\n"
+        "    name = getattr(session.config, 'workerinput', {}).get('workerid', 'controller')\n"
+        "    (session.config.rootpath / f'{name}.json').write_text(__import__('json').dumps(heard))\n",
+    )
+    session = box.pytest(*SMOKE_P0, "--mock", workers, listen, "-vv", "--durations=1")
+    assert (0, {"correct": 20}) == (session.code, session.counts)
+    heard = {path.stem: json.loads(path.read_text()) for path in box.root.glob("*.json")}
+    here = heard.pop("controller")
+    there = {nodeid: events for worker in heard.values() for nodeid, events in worker.items()}
+    assert (20, 0 if workers == "-n0" else 20) == (len(here), len(there))
+    code = (box.root / "evals" / "test_scope_lookup.py").read_text().splitlines()
+    for events_of, whole in (here, workers == "-n0"), (there, True):
+        for nodeid, events in events_of.items():
+            expected = ["start", *(["setup"] if whole else []), "call", "teardown", "finish"]
+            assert expected == [what for what, _ in events]
+            ((path, number, name),) = {tuple(location) for _, location in events}
+            assert f"{path}::{name}" == nodeid
+            assert code[number].startswith(("@pytest.mark.scope_lookup", "def test_scope_lookup("))
