@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from math import comb, isnan, sqrt
 from typing import TYPE_CHECKING
 
-from scipy import stats
+from scipy.special import ndtri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Z95 = float(stats.norm.ppf(0.975))
+Z95 = float(ndtri(0.975))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def mde_pp(pool: Deviations, *, cells: int, families_per_cell: int, seed: int) -
     if families_per_cell < 2:
         return None
     errors, standard_errors = _simulated(pool.values, cells, families_per_cell, np.random.default_rng(seed % 2**64))
-    critical = float(stats.t.ppf(1 - ALPHA / 2, cells * (families_per_cell - 1)))
+    critical = float(stdtrit(cells * (families_per_cell - 1), 1 - ALPHA / 2))
     needed = [np.quantile(critical * standard_errors + sign * errors, POWER) for sign in (-1, 1)]
     return 100 * float(max(needed))
 
@@ -90,7 +90,7 @@ def mde_from_discordance_pp(discordance: float, *, families: int, correlation: f
     Smallest d with d = 2.80 sqrt((D - d^2) (1 + r) / 2 / N): D the share of discordant pairs, r the correlation of the
     two regimes' differences within a family, N families.
     """
-    z = float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER))
+    z = float(ndtri(1 - ALPHA / 2) + ndtri(POWER))
     factor = z * z * (1 + correlation) / 2 / families
     return 100 * sqrt(factor * discordance / (1 + factor))
 

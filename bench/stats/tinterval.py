@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from scipy import stats
+from scipy.special import stdtrit
 
 from bench.stats.bootstrap import Interval
 
@@ -49,7 +49,7 @@ def t_interval(sample: PairedSample, *, confidence: float) -> Interval | None:
     estimate = sample.estimate()
     if error is None or estimate is None or error.se_pp == 0 or error.df == 0:
         return None
-    half = float(stats.t.ppf((1 + confidence) / 2, error.df)) * error.se_pp
+    half = float(stdtrit(error.df, (1 + confidence) / 2)) * error.se_pp
     centre = float(estimate * 100)
     return Interval(centre - half, centre + half)
 
