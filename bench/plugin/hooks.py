@@ -25,6 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
             from bench.plugin.worker import join  # noqa: PLC0415 - the client and its libraries, for evaluations only
 
             join(config, handoff)
+            _leave_out_idle_plugins(config)
         return
     backend = options.read_backend(config)
     arguments = [read_argument(argument, config.invocation_params.dir) for argument in config.args]
@@ -32,6 +33,14 @@ def pytest_configure(config: pytest.Config) -> None:
         from bench.plugin.start import start  # noqa: PLC0415 - planner, client and scores, for evaluations only
 
         start(config, backend, arguments)
+        _leave_out_idle_plugins(config)
+
+
+def _leave_out_idle_plugins(config: pytest.Config) -> None:
+    """Without hypothesis's: an evaluation has no property tests, and its summary imports all of hypothesis everywhere."""
+    idle = config.pluginmanager.get_plugin("hypothesispytest")
+    if idle is not None:
+        config.pluginmanager.unregister(idle)
 
 
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str) -> list[pytest.Item] | None:

@@ -25,8 +25,8 @@ def pytest_collection_finish(session):
         resident = int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         note("collected", {"items": len(session.items), "bytes": resident})
 
-def pytest_sessionfinish(session):
-    if hasattr(session.config, "workerinput"):
+def pytest_unconfigure(config):  # after the summaries, which some plugins import much for
+    if hasattr(config, "workerinput"):
         note("finished", sorted(sys.modules))
 
 def note(kind, value):
@@ -45,7 +45,7 @@ def notes(box: Box, kind: str) -> list:
 
 
 def test_a_sending_worker_is_lean(tmp_path: Path) -> None:
-    """Workers import no pandas, scipy or matplotlib, never open gold, and stay below 60 MB with 20 trials."""
+    """Workers import no pandas, scipy, matplotlib or hypothesis, never open gold, and stay below 60 MB with 20 trials."""
     with LoopbackServer() as server:
         box = make_box(tmp_path, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.base_url})
         box, probe = probed(box)
@@ -53,7 +53,7 @@ def test_a_sending_worker_is_lean(tmp_path: Path) -> None:
         assert 0 == session.code, session.text
     for modules in notes(box, "finished"):
         loaded = {name.split(".")[0] for name in modules}
-        assert set() == loaded & {"pandas", "scipy", "matplotlib", "numpy"}
+        assert set() == loaded & {"pandas", "scipy", "matplotlib", "numpy", "hypothesis"}
         assert set() == set(modules) & {"bench.data.gold", "bench.score.inputs", "bench.report", "bench.plan.planner"}
     assert [20, 20] == [note["items"] for note in notes(box, "collected")]
     assert all(note["bytes"] < 60_000_000 for note in notes(box, "collected"))
