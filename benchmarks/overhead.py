@@ -2,7 +2,8 @@
 
 Both send one count and one generation per trial of the 720-trial pilot to one loopback server, alternating in one
 run, at each latency. Printed: trials per second as ratios to the bare loop, CPU per trial, start-up to the first
-request, and the collection of 5,120 items. Absolute seconds are this machine's; only the ratios travel.
+request, and the collection of 5,120 items. Absolute seconds are this machine's; only the ratios travel. Run directories
+are made in runs/, where real ones are, and deleted at the end; `--dir` puts them on another file system.
 
     python benchmarks/overhead.py                 # about four minutes on two cores
     python benchmarks/overhead.py --repeat 1 --latency-ms 0
@@ -198,8 +199,9 @@ def main() -> None:
         "--repeat", type=int, default=3, help="alternating passes at the lowest latency (1 at the others)"
     )
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[0.0, 200.0])
+    parser.add_argument("--dir", type=Path, default=ROOT / "runs", help="where run directories are made (%(default)s)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="overhead-", dir=options.dir.resolve()) as name:
         for number, latency_ms in enumerate(options.latency_ms):
             compare(Path(name), latency_ms, options.repeat if number == 0 else 1)
         print()
