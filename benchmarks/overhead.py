@@ -2,8 +2,10 @@
 
 Both send one count and one generation per trial of the 720-trial pilot to one loopback server, alternating in one
 run, at each latency. Printed: trials per second as ratios to the bare loop, CPU per trial, start-up to the first
-request, and the collection of 5,120 items. Absolute seconds are this machine's; only the ratios travel. Run directories
-are made in runs/, where real ones are, and deleted at the end; `--dir` puts them on another file system.
+request, and the collection of 5,120 items. Absolute seconds are this machine's; only the ratios travel. Run
+directories are made in runs/, where real ones are, and deleted at the end; `--dir` puts them on another file system.
+Compiled modules are cached, as Python does by itself, also where PYTHONDONTWRITEBYTECODE is set: else each of five
+processes compiles the project again, which more than doubled start-up.
 
     python benchmarks/overhead.py                 # about four minutes on two cores
     python benchmarks/overhead.py --repeat 1 --latency-ms 0
@@ -142,7 +144,8 @@ def ours(run: Path, at: Server) -> Measured:
         *["--max-rpm=10000000", "--max-tpm=1000000000"],
     ]
     before, started = children_cpu_s(), time.monotonic()
-    environment = os.environ | {"OPENAI_API_KEY": KEY}
+    environment = {**os.environ, "OPENAI_API_KEY": KEY}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     subprocess.run(command, cwd=ROOT, check=True, env=environment, stdout=subprocess.DEVNULL)
     trials = len(list(run.glob("trials/*/terminal.json")))
     return measured(at.times(), started, children_cpu_s() - before, trials)

@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _leave_out_idle_plugins(config: pytest.Config) -> None:
-    """Without hypothesis's: an evaluation has no property tests, and its summary imports all of hypothesis everywhere."""
+    """Without hypothesis's: an evaluation has no property tests, and its summary imports all of hypothesis."""
     idle = config.pluginmanager.get_plugin("hypothesispytest")
     if idle is not None:
         config.pluginmanager.unregister(idle)
